@@ -60,9 +60,9 @@ static void name_address(doctor_link *link, const bwl_address *address)
 static void begin_address(doctor_link *link)
 {
     name_address(link, &link->dialer.addresses[link->dialer.address]);
-    bwl_frames_reset(&link->conn.frames);
-    link->fault  = (bwl_fault){ 0 };
-    link->status = BWL_OK;
+    link->conn.frames = (bwl_frames){ .long_left = 0 };
+    link->fault       = (bwl_fault){ 0 };
+    link->status      = BWL_OK;
 }
 
 /* Waits until the name is resolved or the address has failed. Returns as bwl_dialer_next, or 0 when

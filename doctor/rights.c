@@ -7,7 +7,6 @@
 #include "doctor/target.h"
 #include "base/fault.h"
 #include "protocol/protocol.h"
-#include "engine/redis/wire/hash_lock.h"
 #include "engine/redis/wire/queue.h"
 
 #include <stdio.h>
@@ -197,22 +196,19 @@ static void add_keys(rights *r, const bwl_redis_config *config, rights_keys keys
 static void add_signal(rights *r, const bwl_redis_config *config)
 {
     const bwl_profile *profile = config->profile;
-    char               name[BWL_SIGNAL_MAX];
+    bwl_signal_names   names;
     char template[BWL_SIGNAL_MAX + 2];
-    size_t size;
-    bool   is_channel;
 
-    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE)
+    if (profile == NULL)
         return;
-    is_channel = profile->signal == BWL_SIGNAL_CHANNEL;
-    size       = bwl_profile_signal_write(name, profile, config->key_template, "%s", 2);
-    (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
-    add_pattern(r, is_channel ? "&" : "~", template, "");
-    size = bwl_profile_second_signal_write(name, profile, config->key_template, "%s", 2);
-    (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
-    if (size != 0)
-        add_pattern(r, "&", template, "");
-    switch (profile->signal) {
+    bwl_signal signal =
+        bwl_profile_signal(&names, profile, config->key_template, (bwl_bytes){ "%s", 2 });
+    for (unsigned i = 0; i < 2 && signal.names[i].size != 0; i++) {
+        (void)snprintf(template, sizeof template, "%.*s", (int)signal.names[i].size,
+                       signal.names[i].at);
+        add_pattern(r, signal.kind == BWL_SIGNAL_CHANNEL ? "&" : "~", template, "");
+    }
+    switch (signal.kind) {
     case BWL_SIGNAL_NONE: break;
     case BWL_SIGNAL_LIST: add_words(r, "+del +lpush +pexpire"); break;
     case BWL_SIGNAL_EVENT: add_words(r, "+lpush +ltrim"); break;

@@ -10,7 +10,7 @@
  */
 #include "lab/model/words.h"
 #include "lab/model/mutation.h"
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/conformance/model_run.h"
 #include "tests/lib/frozen.h"
@@ -156,13 +156,13 @@ static bwl_batch_verdict ask_server(const asked *batch, bwl_batch_reply *ret_rep
     }
     for (unsigned i = 0; i < batch->count; i++) {
         (void)snprintf(key, sizeof key, "k%u", batch->keys[i]);
-        bwl_batch_write_key(&line.out, key, strlen(key));
+        bwl_resp_write_bulk(&line.out, key, strlen(key));
     }
     for (unsigned i = 0; i < batch->count; i++)
-        bwl_batch_write_value(&line.out,
+        bwl_redis_write_value(&line.out,
                               &(bwl_redis_command_args){ .command = REDIS_EXTEND_IF_MINE,
                                                          .token   = tokens[batch->tokens[i]] });
-    bwl_batch_write_lease(&line.out, batch->lease_ms);
+    bwl_resp_write_integer(&line.out, batch->lease_ms);
     wire_flush(&line);
     bwl_resp_cursor frame = wire_next(&line);
     return bwl_batch_read(batch->count, frame.bytes, frame.size, ret_reply);

@@ -335,8 +335,9 @@ static void check_command(const bwl_redis_command_args *q)
 {
     static char     bytes[MORE];
     size_t          room   = bwl_redis_size_max(q->command, q->key_size);
-    bwl_resp_writer writer = { .bytes    = bytes,
-                               .capacity = room + q->signal.size + q->signal.second_size };
+    bwl_resp_writer writer = { .bytes = bytes,
+                               .capacity =
+                                   room + q->signal.names[0].size + q->signal.names[1].size };
     bool            is_key = q->key_size == 0;
     size_t          at     = 0;
     unsigned        frames = 0;
@@ -383,20 +384,14 @@ static void check_commands(bwl_redis_command_args *q)
 /* The waiter that a release of this name wakes. */
 static void add_signal(bwl_redis_command_args *q, const bwl_profile *profile)
 {
-    static char name[BWL_SIGNAL_MAX];
-    static char second[BWL_SIGNAL_MAX];
+    static bwl_signal_names names;
     char template[BWL_KEY_TEMPLATE_MAX];
 
     if (profile->signal == BWL_SIGNAL_NONE)
         return;
     (void)snprintf(template, sizeof template, "%s%s", profile->takes_prefix ? "word" : "",
                    profile->key);
-    size_t size = bwl_profile_signal_write(name, profile, template, q->key, q->key_size);
-    q->signal   = (bwl_signal){ .kind = profile->signal, .name = name, .size = size };
-
-    q->signal.second = second;
-    q->signal.second_size =
-        bwl_profile_second_signal_write(second, profile, template, q->key, q->key_size);
+    q->signal = bwl_profile_signal(&names, profile, template, (bwl_bytes){ q->key, q->key_size });
 }
 
 /* The waiter of a request of protocol queue: with up to two push channels. */

@@ -6,7 +6,7 @@
  * Up to 7.4, WAIT also covers the writes of other connections up to the last reply of its own; from
  * Redis 8 on it does not.
  */
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/commands.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -93,9 +93,9 @@ static void must_extend_in_batch(wire *w, bwl_ms lease_ms)
     bwl_batch_reply        reply;
 
     bwl_batch_write_begin(&w->out, 1, true);
-    bwl_batch_write_key(&w->out, "k", 1);
-    bwl_batch_write_value(&w->out, &args);
-    bwl_batch_write_lease(&w->out, lease_ms);
+    bwl_resp_write_bulk(&w->out, "k", 1);
+    bwl_redis_write_value(&w->out, &args);
+    bwl_resp_write_integer(&w->out, lease_ms);
     wire_flush(w);
     bwl_resp_cursor frame = wire_next(w);
     assert_int_equal(bwl_batch_read(1, frame.bytes, frame.size, &reply), BWL_BATCH_EACH);

@@ -47,7 +47,7 @@ static inline void open_listener(const char *in_directory)
 
 static inline int open_conn(const bwl_address *to, bwl_fault *ret_fault)
 {
-    bwl_frames_reset(&conn.frames);
+    conn.frames = (bwl_frames){ .long_left = 0 };
     return bwl_stream_open(&conn.stream, to, ret_fault);
 }
 

@@ -1,7 +1,7 @@
 /*
  * test_batch.c -- many extensions as one command: the written bytes, and the accepted replies.
  */
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/suite.h"
@@ -20,11 +20,11 @@ enum { COUNT = 4 };
 static void write_two(bwl_resp_writer *writer, const bwl_redis_command_args *q, bool use_eval)
 {
     bwl_batch_write_begin(writer, 2, use_eval);
-    bwl_batch_write_key(writer, "a", 1);
-    bwl_batch_write_key(writer, "b", 1);
-    bwl_batch_write_value(writer, q);
-    bwl_batch_write_value(writer, q);
-    bwl_batch_write_lease(writer, 3000);
+    bwl_resp_write_bulk(writer, "a", 1);
+    bwl_resp_write_bulk(writer, "b", 1);
+    bwl_redis_write_value(writer, q);
+    bwl_redis_write_value(writer, q);
+    bwl_resp_write_integer(writer, 3000);
 }
 
 /* The arguments of the command, each followed by a bar. */
@@ -94,10 +94,10 @@ TEST(batch_buffer_fits_the_longest_command)
     affix[BWL_AFFIX_MAX] = '\0';
     bwl_batch_write_begin(&writer, BWL_BATCH_MAX, true);
     for (unsigned i = 0; i < BWL_BATCH_MAX; i++)
-        bwl_batch_write_key(&writer, key, sizeof key);
+        bwl_resp_write_bulk(&writer, key, sizeof key);
     for (unsigned i = 0; i < BWL_BATCH_MAX; i++)
-        bwl_batch_write_value(&writer, &q);
-    bwl_batch_write_lease(&writer, INT64_MAX);
+        bwl_redis_write_value(&writer, &q);
+    bwl_resp_write_integer(&writer, INT64_MAX);
     assert_false(writer.overflowed);
 }
 

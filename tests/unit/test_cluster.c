@@ -47,22 +47,6 @@ TEST(cluster_keys_of_one_name_have_one_slot)
     }
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
-
-TEST(cluster_commands_are_written_byte_for_byte)
-{
-    static const char wanted[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n*1\r\n$6\r\nASKING\r\n";
-    char              room[2 * BWL_CLUSTER_COMMAND_SIZE_MAX];
-    bwl_resp_writer   writer = { .bytes = room, .capacity = sizeof room };
-
-    bwl_cluster_write_slots(&writer);
-    assert_true(writer.size <= BWL_CLUSTER_COMMAND_SIZE_MAX);
-    bwl_cluster_write_asking(&writer);
-    assert_false(writer.overflowed);
-    assert_int_equal(writer.size, strlen(wanted));
-    assert_memory_equal(room, wanted, writer.size);
-}
-
 /* ---- CLUSTER SLOTS --------------------------------------------------------------------------- */
 
 static bwl_cluster_walk  walk;

@@ -90,7 +90,8 @@ TEST(holder_query_has_only_the_key)
 {
     for (int use_eval = 0; use_eval <= 1; use_eval++) {
         writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
-        bwl_redis_write_holder_query(&writer, "k\0y", 3, use_eval);
+        bwl_redis_write_holder_query(&writer, &bwl_scripts[BWL_SCRIPT_HOLDER_QUERY],
+                                     (bwl_bytes){ "k\0y", 3 }, "", use_eval);
         assert_script(BWL_SCRIPT_HOLDER_QUERY, use_eval, 4, "holder_query", "$3\r\nk#y\r\n");
     }
 }
@@ -98,7 +99,8 @@ TEST(holder_query_has_only_the_key)
 TEST(command_that_does_not_fit_is_refused)
 {
     writer = (bwl_resp_writer){ .bytes = bytes, .capacity = 20 };
-    bwl_redis_write_holder_query(&writer, "key", 3, false);
+    bwl_redis_write_holder_query(&writer, &bwl_scripts[BWL_SCRIPT_HOLDER_QUERY],
+                                 (bwl_bytes){ "key", 3 }, "", false);
     assert_true(writer.overflowed);
     assert_in_range(writer.size, 0, 20);
 }

@@ -4,7 +4,7 @@
  * For each command every kind of reply that a server could send; only exactly the expected one is
  * an answer.
  */
-#include "engine/redis/wire/plain.h"
+#include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/value.h"
 #include "tests/lib/suite.h"
 
@@ -75,7 +75,6 @@ TEST(WAIT_has_the_replicas_and_the_time)
     bwl_redis_write(&writer, &q);
     assert_int_equal(writer.size, sizeof wanted - 1);
     assert_memory_equal(bytes, wanted, sizeof wanted - 1);
-    assert_true(bwl_plain_is(REDIS_REPLICATED));
     assert_int_equal(bwl_redis_frames(REDIS_REPLICATED), 1);
     assert_false(bwl_redis_shows_value(REDIS_REPLICATED));
 }
@@ -83,9 +82,7 @@ TEST(WAIT_has_the_replicas_and_the_time)
 TEST(plain_commands_are_known_from_the_others)
 {
     for (unsigned command = REDIS_SET_IF_ABSENT; command <= REDIS_DROP_TIMESTAMP; command++) {
-        bool is_plain = command >= REDIS_SETNX && command <= REDIS_DELETE_WATCHED;
         bool shows = command == REDIS_READ || command == REDIS_SWAP || command == REDIS_WATCH_READ;
-        assert_int_equal(bwl_plain_is((bwl_redis_command)command), is_plain);
         assert_int_equal(bwl_redis_shows_value((bwl_redis_command)command), shows);
         assert_int_equal(bwl_redis_frames((bwl_redis_command)command),
                          command == REDIS_WATCH_READ       ? 2

@@ -114,48 +114,51 @@ TEST(profile_refuses_other_values)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static void assert_signal(const char *profile, const char *template, const char *lock,
-                          const char *expected)
+/* second NULL: only one name. */
+static void assert_signals(const char *profile, const char *template, const char *lock,
+                           const char *first, const char *second)
 {
-    char   name[BWL_SIGNAL_MAX];
-    size_t size = bwl_profile_signal_write(name, named(profile), template, lock, strlen(lock));
+    bwl_signal_names names;
+    bwl_signal       signal =
+        bwl_profile_signal(&names, named(profile), template, (bwl_bytes){ lock, strlen(lock) });
+    const char *expected[2] = { first, second != NULL ? second : "" };
 
-    assert_int_equal(size, strlen(expected));
-    assert_memory_equal(name, expected, size);
+    assert_int_equal(signal.kind, named(profile)->signal);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(signal.names[i].size, strlen(expected[i]));
+        if (signal.names[i].size != 0)
+            assert_memory_equal(signal.names[i].at, expected[i], signal.names[i].size);
+    }
 }
 
 TEST(profile_signal_has_the_name_of_the_other_program)
 {
-    assert_signal("python-redis-lock", "lock:%s", "nightly", "lock-signal:nightly");
-    assert_signal("python-redis-lock", "shop:lock:%s", "a%sb", "shop:lock-signal:a%sb");
-    assert_signal("walrus", "lock:%s", "nightly", "lock.event:nightly");
-    assert_signal("spring", "registry:%s", "nightly", "registry-channel:registry:nightly");
-    assert_signal("spring-6", "registry:%s", "nightly", "registry-channel");
+    assert_signals("python-redis-lock", "lock:%s", "nightly", "lock-signal:nightly", NULL);
+    assert_signals("python-redis-lock", "shop:lock:%s", "a%sb", "shop:lock-signal:a%sb", NULL);
+    assert_signals("walrus", "lock:%s", "nightly", "lock.event:nightly", NULL);
+    assert_signals("spring", "registry:%s", "nightly", "registry-channel:registry:nightly", NULL);
+    assert_signals("redis-py", "%s", "nightly", "", NULL);
 }
 
 TEST(profile_with_two_channels_names_both)
 {
-    static const char expected[] = "registry-channel:registry:nightly";
-    char              name[BWL_SIGNAL_MAX];
-    size_t            size;
-
-    size = bwl_profile_second_signal_write(name, named("spring-6"), "registry:%s", "nightly", 7);
-    assert_int_equal(size, sizeof expected - 1);
-    assert_memory_equal(name, expected, size);
-    size = bwl_profile_second_signal_write(name, named("spring"), "registry:%s", "nightly", 7);
-    assert_int_equal(size, 0);
+    assert_signals("spring-6", "registry:%s", "nightly", "registry-channel",
+                   "registry-channel:registry:nightly");
 }
 
 TEST(profile_signal_of_the_longest_names_fits)
 {
     char template[BWL_KEY_TEMPLATE_MAX + 1];
-    char lock[BWL_NAME_MAX + 1];
-    char name[BWL_SIGNAL_MAX];
+    char             lock[BWL_NAME_MAX + 1];
+    bwl_signal_names names;
 
     memset(template, 'r', sizeof template);
     memcpy(template + BWL_KEY_TEMPLATE_MAX - 3, ":%s", 4);
     memset(lock, 'n', BWL_NAME_MAX);
     assert_null(bwl_profile_template_fault(named("spring"), template));
-    assert_int_equal(bwl_profile_signal_write(name, named("spring"), template, lock, BWL_NAME_MAX),
-                     2 * (BWL_KEY_TEMPLATE_MAX - 3) + strlen("-channel::") + BWL_NAME_MAX);
+    assert_int_equal(
+        bwl_profile_signal(&names, named("spring"), template, (bwl_bytes){ lock, BWL_NAME_MAX })
+            .names[0]
+            .size,
+        2 * (BWL_KEY_TEMPLATE_MAX - 3) + strlen("-channel::") + BWL_NAME_MAX);
 }

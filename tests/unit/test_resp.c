@@ -11,6 +11,7 @@
 #include "engine/redis/wire/resp.h"
 #include "tests/lib/suite.h"
 
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,6 +406,20 @@ TEST(resp_writer_adds_nothing_after_an_overflow)
     bwl_resp_write_bulk(&huge, bytes, SIZE_MAX);
     assert_true(huge.overflowed);
     assert_int_equal(huge.size, 0);
+}
+
+TEST(resp_writer_writes_a_command_of_words)
+{
+    static const char wanted[] = "*5\r\n$3\r\nSET\r\n$3\r\na\0b\r\n$4\r\n%s x\r\n$2\r\nPX\r\n"
+                                 "$20\r\n-9223372036854775808\r\n*1\r\n$4\r\nEXEC\r\n";
+    char              bytes[128];
+    bwl_resp_writer   writer = { .bytes = bytes, .capacity = sizeof bytes };
+
+    bwl_resp_write(&writer, "SET %.*s %s PX %lld", 3, "a\0b", "%s x", LLONG_MIN);
+    bwl_resp_write(&writer, "EXEC");
+    assert_false(writer.overflowed);
+    assert_int_equal(writer.size, sizeof wanted - 1);
+    assert_memory_equal(bytes, wanted, writer.size);
 }
 
 TEST(resp_scanner_reads_what_the_writer_wrote)

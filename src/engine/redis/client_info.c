@@ -112,28 +112,7 @@ static bool write_info(bwl_session *session, bwl_request *request)
     return true;
 }
 
-/* Ignores the reply: no lock depends on it. */
-static bwl_redis_verdict read_info(bwl_session *session, bwl_request *request, const char *bytes,
-                                   size_t size, bwl_request_reply *ret_reply)
-{
-    (void)session;
-    (void)request;
-    (void)bytes;
-    (void)size;
-    ret_reply->event.answer = BWL_YES;
-    return BWL_REDIS_ANSWER;
-}
-
-static void complete_info(bwl_session *session, const bwl_request *request, const bwl_event *result)
-{
-    (void)session;
-    (void)request;
-    (void)result;
-}
-
-static const bwl_request_kind client_info = { .write    = write_info,
-                                              .read     = read_info,
-                                              .complete = complete_info };
+static const bwl_request_kind client_info = { .write = write_info };
 
 /* Out of memory is ignored: the info expires. */
 void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
@@ -151,15 +130,12 @@ void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
 
 void bwl_redis_write_goodbye(bwl_session *session)
 {
-    bwl_resp_writer writer;
-
     if (session->node != NULL)
         bwl_slots_leave(session);
-    if (session->config->topology == BWL_TOPOLOGY_CLUSTER || session->push.info_sent_at == 0 ||
-        !bwl_resp_stream_reserve(&session->link.conn, LAST_ROOM, &writer))
-        return; /* the info expires */
-    bwl_queue_write_leave(&writer, "", session->push.id);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
+    if (session->config->topology != BWL_TOPOLOGY_CLUSTER && session->push.info_sent_at != 0)
+        (void)bwl_resp_stream_write(&session->link.conn, LAST_ROOM, "DEL %s",
+                                    bwl_queue_who_key("", session->push.id).text);
+    /* (void): the info expires */
 }
 
 void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])

@@ -5,68 +5,35 @@
  * waiter before our own reply is written.  Redis writes pending replies last in, first out, in the
  * order in which clients first had output.  So a command without effect (EXISTS) precedes such a
  * release if no other command does.  On servers with another order, it is only one command more.
+ *
+ * With a protocol that uses key tracking, the server pushes that a key has changed, and a waiter
+ * for that key tries again at once.
+ *
+ *      CLIENT TRACKING ON     before the second attempt of a lock, once for each connection
+ *      HASH_TAKE, ZSET_TAKE   reads the key, so the server remembers it for this connection
+ *      invalidate [key]       a push: the key was written, deleted, or has expired.  Once for each
+ *                             attempt that has read it
+ *
+ * The push wakes one waiter of the client for the key: the one with the most attempts.  It is only
+ * a hint.  Without it (RESP2, a user without +client|tracking, a lost connection, an old server),
+ * the lock tries again after its own pause.
  */
 #include "engine/redis/redis.h"
-#include "engine/redis/wire/cluster.h"
 #include "protocol/protocol.h"
 
 #include <string.h>
 
-enum { LEAD_ROOM = 64 }; /* for EXISTS without its key */
-
-bwl_redis_command bwl_redis_extension(const bwl_session *session)
-{
-    if (bwl_session_uses_push(session))
-        return REDIS_QUEUE_EXTEND;
-    return bwl_protocol_commands(session->host->settings.protocol)->extend;
-}
-
-bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send)
-{
-    const bwl_lock_request *lock_request = &lock->hold.request;
-    bwl_request             request      = {
-                         .kind       = &bwl_redis_lock_request,
-                         .lock       = lock,
-                         .tag        = send->tag,
-                         .node       = send->node,
-                         .command    = (bwl_redis_command)send->command,
-                         .number     = send->args[0],
-                         .lease_ms   = lock_request->lease_ms,
-                         .generation = bwl_redis_lock_of(lock)->waiting.generation,
-    };
-
-    if (send->command == REDIS_REPLICATED)
-        request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
-    if (bwl_redis_uses_previous_token(send))
-        memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
-    else
-        memcpy(request.token, lock_request->token, sizeof request.token);
-    return request;
-}
-
-typedef struct signal_names {
-    char first[BWL_SIGNAL_MAX];
-    char second[BWL_SIGNAL_MAX];
-} signal_names;
+enum { LEAD_ROOM = 64 }; /* for a command ahead of it, without its key */
 
 static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *request,
-                            signal_names *ret_names)
+                            bwl_signal_names *ret_names)
 {
-    const bwl_profile     *profile = config->profile;
-    const bwl_engine_lock *lock    = request->lock;
+    const bwl_engine_lock *lock = request->lock;
 
-    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE ||
-        request->command != REDIS_DELETE_IF_MINE)
+    if (config->profile == NULL || request->command != REDIS_DELETE_IF_MINE)
         return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
-    return (bwl_signal){
-        .kind        = profile->signal,
-        .name        = ret_names->first,
-        .size        = bwl_profile_signal_write(ret_names->first, profile, config->key_template,
-                                                lock->name, lock->name_size),
-        .second      = ret_names->second,
-        .second_size = bwl_profile_second_signal_write(
-            ret_names->second, profile, config->key_template, lock->name, lock->name_size),
-    };
+    return bwl_profile_signal(ret_names, config->profile, config->key_template,
+                              (bwl_bytes){ lock->name, lock->name_size });
 }
 
 /* Whether to send the script's text: the server may not know its SHA-1, or no reply would report
@@ -86,9 +53,9 @@ static bool sends_text(bwl_session *session, const bwl_request *request)
 bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
                              bwl_redis_command_args *args)
 {
-    char            key[BWL_KEY_MAX];
-    signal_names    names;
-    bwl_resp_writer writer;
+    char             key[BWL_KEY_MAX];
+    bwl_signal_names names;
+    bwl_resp_writer  writer;
 
     args->command       = request->command;
     args->key           = key;
@@ -100,7 +67,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->signal        = signal_of(session->config, request, &names);
     if (!bwl_resp_stream_reserve(&session->link.conn,
                                  bwl_redis_size_max(request->command, args->key_size) +
-                                     args->signal.size + args->signal.second_size,
+                                     args->signal.names[0].size + args->signal.names[1].size,
                                  &writer))
         return false;
     args->use_eval = sends_text(session, request);
@@ -112,13 +79,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
 
 bool bwl_redis_write_asking(bwl_session *session)
 {
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_COMMAND_SIZE_MAX, &writer))
-        return false;
-    bwl_cluster_write_asking(&writer);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
+    return bwl_resp_stream_write(&session->link.conn, LEAD_ROOM, "ASKING");
 }
 
 static bool wants_lead(const bwl_session *session, const bwl_request *request)
@@ -130,17 +91,28 @@ static bool wants_lead(const bwl_session *session, const bwl_request *request)
 
 static bool write_lead(bwl_session *session, const bwl_request *request)
 {
-    char            key[BWL_KEY_MAX];
-    bwl_resp_writer writer;
-    size_t          size = bwl_redis_key(key, session->config, request->lock);
+    char   key[BWL_KEY_MAX];
+    size_t size = bwl_redis_key(key, session->config, request->lock);
 
-    if (!bwl_resp_stream_reserve(&session->link.conn, LEAD_ROOM + size, &writer))
-        return false;
-    bwl_resp_write_array(&writer, 2);
-    bwl_resp_write_text(&writer, "EXISTS");
-    bwl_resp_write_bulk(&writer, key, size);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
+    return bwl_resp_stream_write(&session->link.conn, LEAD_ROOM + size, "EXISTS %.*s", (int)size,
+                                 key);
+}
+
+/* An attempt that finds the lock free does not need it. */
+static bool wants_tracking(const bwl_session *session, const bwl_request *request)
+{
+    const bwl_hold *hold  = &request->lock->hold;
+    bool            takes = request->command == bwl_protocol_commands(hold->protocol)->take;
+
+    return hold->protocol->retries_on_push && takes && hold->request.attempt > 1 &&
+           !session->server.tracks_keys && !session->server.is_resp2 && !session->host->closing;
+}
+
+static bool write_tracking(bwl_session *session)
+{
+    session->server.tracks_keys =
+        bwl_resp_stream_write(&session->link.conn, LEAD_ROOM, "CLIENT TRACKING ON");
+    return session->server.tracks_keys;
 }
 
 /* At most one command precedes it, and its reply is skipped.  (An error of ASKING is also an error
@@ -153,8 +125,8 @@ static bool write_ahead(bwl_session *session, bwl_request *request)
         wrote = bwl_redis_write_asking(session);
     else if (wants_lead(session, request))
         wrote = write_lead(session, request);
-    else if (bwl_redis_wants_tracking(session, request))
-        wrote = bwl_redis_write_tracking(session);
+    else if (wants_tracking(session, request))
+        wrote = write_tracking(session);
     else
         return true;
     request->flight.replies_to_skip = wrote ? 1 : 0;
@@ -274,3 +246,57 @@ const bwl_request_kind bwl_redis_revalidate = {
     .complete    = complete_revalidation,
     .is_alone    = is_alone,
 };
+
+/* ---- pushes about changed keys --------------------------------------------------------------- */
+
+/* `key` NULL: any key. */
+static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
+                      const bwl_resp_value *key)
+{
+    char   bytes[BWL_KEY_MAX];
+    size_t size;
+
+    if (lock->hold.state != BWL_HOLD_WAITING || !lock->hold.protocol->retries_on_push)
+        return false;
+    size = bwl_redis_key(bytes, session->config, lock);
+    return key == NULL || (key->size == size && memcmp(key->text, bytes, size) == 0);
+}
+
+static void wake_one(bwl_session *session, const bwl_resp_value *key)
+{
+    bwl_engine_lock *longest = NULL;
+
+    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = at->next)
+        if (waits_for(session, at->lock, key) &&
+            (longest == NULL || at->lock->hold.request.attempt > longest->hold.request.attempt))
+            longest = at->lock;
+    if (longest != NULL)
+        bwl_host_event(longest, (bwl_event){ .kind = BWL_PUSH });
+}
+
+static void wake(bwl_session *session, bwl_engine_lock *lock, const void *arg)
+{
+    (void)arg;
+    if (waits_for(session, lock, NULL))
+        bwl_host_event(lock, (bwl_event){ .kind = BWL_PUSH });
+}
+
+void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 2 ||
+        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_text_is(&value, "invalidate") ||
+        !bwl_resp_next_bare(&cursor, &value))
+        return; /* another push */
+    if (value.type == '_')
+        bwl_redis_for_each_lock(session, NULL, wake); /* all keys were deleted */
+    if (value.type != '*')
+        return;
+    for (uint32_t count = value.count; count > 0; count--) {
+        if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$')
+            return;
+        wake_one(session, &value);
+    }
+}

@@ -10,9 +10,15 @@
  * The server compares and deletes in one step, so a newer hold stays.  A value that this protocol
  * cannot have written exactly so is not touched, nor is one that is the same for every holder,
  * because it does not identify a hold.
+ *
+ * With a queued protocol, a note names the client that released a hold by force.  The former holder
+ * reads it when its renewal finds the lock gone: see lock_tracker.c.
+ *
+ *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then reads the note
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
+#include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
@@ -28,6 +34,25 @@ uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look
     return is_odd || is_dull ? 0 : bwl_value_hash(look->value, look->value_size);
 }
 
+/* Writes a note for the holder, before its hold is released by force.  False: no room. */
+static bool write_note(bwl_session *session, const bwl_request *request)
+{
+    const bwl_redis_query *query = request->subject;
+    const char            *id    = query->look.value + 3;
+    char                   who[2 * BWL_HOLDER_TEXT_MAX];
+    char                   tag[BWL_QUEUE_TAG_MAX + 1];
+    bwl_resp_writer        writer;
+
+    assert(bwl_queue_is_whole_value(query->look.value, query->look.value_size));
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_SIZE_MAX, &writer))
+        return false;
+    bwl_slots_tag(session, request->lock, tag);
+    bwl_redis_name_user(who);
+    bwl_queue_write_broken(&writer, tag, id, id + BWL_QUEUE_SESSION_SIZE, who);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
 static bool write_release(bwl_session *session, bwl_request *request)
 {
     const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
@@ -39,17 +64,14 @@ static bool write_release(bwl_session *session, bwl_request *request)
 
     if (request->route.asking || request->command == REDIS_QUEUE_RELEASE) {
         if (request->route.asking ? !bwl_redis_write_asking(session)
-                                  : !bwl_redis_write_note(session, request))
+                                  : !write_note(session, request))
             return false;
         request->flight.replies_to_skip = 1;
     }
     if (bwl_queue_is(request->command)) {
         assert(bwl_queue_is_whole_value(look->value, look->value_size));
-        self = bwl_redis_self(session, request);
-        memcpy(self.session, look->value + 3, BWL_QUEUE_SESSION_SIZE);
-        self.session[BWL_QUEUE_SESSION_SIZE] = '\0';
-        args.token                           = look->value + 3 + BWL_QUEUE_SESSION_SIZE;
-        args.self                            = &self;
+        self      = bwl_redis_self(session, request);
+        args.self = &self;
     }
     return bwl_redis_write_command(session, request, &args);
 }

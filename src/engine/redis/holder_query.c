@@ -6,9 +6,8 @@
 #include "base/fault.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/slots.h"
-#include "engine/redis/wire/hash_lock.h"
+#include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/value.h"
-#include "engine/redis/wire/zset_lock.h"
 #include "core/timestamps.h"
 #include "protocol/token_lock.h"
 #include "protocol/protocol.h"
@@ -17,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NS_IN_MS = 1000000 };
+enum { NS_IN_MS = 1000000, ROOM = 512 };
 
 /* ---- the result of one server ---------------------------------------------------------------- */
 
@@ -244,30 +243,32 @@ static bwl_redis_query result_of(const bwl_engine_lock *lock)
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
+static const bwl_script *script_of(const bwl_session *session, const bwl_protocol *protocol)
+{
+    if (bwl_session_uses_push(session))
+        return &bwl_scripts[BWL_SCRIPT_QUEUE_HOLDER_QUERY];
+    if (protocol == &bwl_redisson)
+        return &bwl_scripts[BWL_SCRIPT_HASH_HOLDER_QUERY];
+    return &bwl_scripts[protocol == &bwl_symfony ? BWL_SCRIPT_ZSET_HOLDER_QUERY
+                                                 : BWL_SCRIPT_HOLDER_QUERY];
+}
+
 static bool write_query(bwl_session *session, bwl_request *request)
 {
-    const bwl_protocol *protocol = request->lock->hold.protocol;
-    bool                use_eval = request->use_eval;
-    char                key[BWL_KEY_MAX];
-    char                tag[BWL_QUEUE_TAG_MAX + 1];
-    bwl_resp_writer     writer;
-    size_t              size = bwl_redis_key(key, session->config, request->lock);
+    const bwl_script *script = script_of(session, request->lock->hold.protocol);
+    char              key[BWL_KEY_MAX];
+    char              tag[BWL_QUEUE_TAG_MAX + 1] = "";
+    bwl_resp_writer   writer;
+    size_t            size = bwl_redis_key(key, session->config, request->lock);
 
     if (request->route.asking && !bwl_redis_write_asking(session))
         return false;
     request->flight.replies_to_skip = request->route.asking;
-    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_redis_size_max(request->command, size),
-                                 &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM + script->size + size, &writer))
         return false;
-    bwl_slots_tag(session, request->lock, tag);
     if (bwl_session_uses_push(session))
-        bwl_queue_write_holder_query(&writer, key, size, tag, use_eval);
-    else if (protocol == &bwl_redisson)
-        bwl_hash_lock_write_holder_query(&writer, key, size, use_eval);
-    else if (protocol == &bwl_symfony)
-        bwl_zset_lock_write_holder_query(&writer, key, size, use_eval);
-    else
-        bwl_redis_write_holder_query(&writer, key, size, use_eval);
+        bwl_slots_tag(session, request->lock, tag);
+    bwl_redis_write_holder_query(&writer, script, (bwl_bytes){ key, size }, tag, request->use_eval);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;

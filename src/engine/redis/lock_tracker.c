@@ -24,12 +24,17 @@
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
-#include "engine/redis/topology/discovery.h"
+#include "engine/redis/topology/sentinel.h"
+#include "engine/redis/topology/slots.h"
+#include "protocol/protocol.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Extends nothing: shorter than any remaining TTL. */
-enum { NO_LEASE_MS = 1 };
+enum {
+    NO_LEASE_MS = 1,   /* extends nothing: shorter than any remaining TTL */
+    NOTE_MAX    = 128, /* size of a note that is shown, bytes */
+};
 
 static bool is_cluster(const bwl_session *session)
 {
@@ -95,12 +100,20 @@ void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
     route->granted_by = session->server.restarts;
 }
 
+/* The command by which the client's protocol extends a hold. */
+static bwl_redis_command extension_of(const bwl_session *session)
+{
+    if (bwl_session_uses_push(session))
+        return REDIS_QUEUE_EXTEND;
+    return bwl_protocol_commands(session->host->settings.protocol)->extend;
+}
+
 static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *lock,
                                    bwl_ms lease_ms)
 {
     bwl_request request = { .kind     = &bwl_redis_revalidate,
                             .lock     = lock,
-                            .command  = bwl_redis_extension(session),
+                            .command  = extension_of(session),
                             .lease_ms = lease_ms };
 
     memcpy(request.token, lock->hold.request.token, sizeof request.token);
@@ -115,7 +128,7 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
     if (lock->hold.state != BWL_HOLD_HELD)
         return; /* an extension is in flight, which also revalidates */
     if (!lock->hold.protocol->extends) {
-        if (bwl_discovery_has_moved(session))
+        if (bwl_sentinel_has_moved(session))
             mark_lost(session, lock);
         return; /* this protocol has no command that checks without a change */
     }
@@ -129,7 +142,7 @@ static bool is_lost(const bwl_session *session, const bwl_engine_lock *lock)
 {
     if (is_cluster(session))
         return was_granted_before(session, lock);
-    return session->server.was_restarted && !bwl_discovery_has_moved(session);
+    return session->server.was_restarted && !bwl_sentinel_has_moved(session);
 }
 
 static void examine(bwl_session *session, bwl_engine_lock *lock, const void *arg)
@@ -165,7 +178,7 @@ void bwl_redis_on_ready(bwl_session *session)
 {
     bwl_redis_on_restarted(session);
     if (session->config->topology == BWL_TOPOLOGY_SENTINEL)
-        bwl_discovery_served(session);
+        bwl_sentinel_served(session);
 }
 
 void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
@@ -235,4 +248,58 @@ static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *s
 void bwl_redis_slot_lost(bwl_session *session, uint16_t slot)
 {
     bwl_redis_for_each_lock(session, &slot, lose_slot);
+}
+
+/* ---- a hold that was released by force ------------------------------------------------------- */
+
+static bool write_ask_breaker(bwl_session *session, bwl_request *request)
+{
+    char            tag[BWL_QUEUE_TAG_MAX + 1];
+    bwl_resp_writer writer;
+
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_SIZE_MAX, &writer))
+        return false;
+    bwl_slots_tag(session, request->lock, tag);
+    bwl_queue_write_ask_broken(&writer, tag, session->push.id, request->token);
+    request->flight.offset = session->link.conn.stream.written;
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+/* The note becomes the lock's error text. */
+static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request, const char *bytes,
+                                      size_t size, bwl_request_reply *ret_reply)
+{
+    bwl_engine_lock *lock = request->lock;
+    bwl_resp_cursor  cursor;
+    bwl_resp_value   value;
+    char            *why = lock->why.text;
+
+    (void)session;
+    ret_reply->event.answer = BWL_YES;
+    if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
+        strcmp(lock->hold.request.token, request->token) != 0)
+        return BWL_REDIS_ANSWER; /* acquired again */
+    cursor = bwl_resp_begin(bytes, size);
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
+        return BWL_REDIS_ANSWER;
+    (void)snprintf(why, sizeof lock->why.text, "broken by %.*s",
+                   (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
+    for (size_t i = 0; why[i] != '\0'; i++) /* it may be printed on a terminal */
+        if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)
+            why[i] = '?';
+    return BWL_REDIS_ANSWER;
+}
+
+static const bwl_request_kind ask_breaker = { .write = write_ask_breaker, .read = read_breaker };
+
+void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token)
+{
+    bwl_session *session = bwl_redis_route(lock, node);
+    bwl_request  request = { .kind = &ask_breaker, .lock = lock };
+
+    if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
+        return;
+    memcpy(request.token, token, sizeof request.token);
+    (void)bwl_session_submit(session, &request); /* (void): then the client is not named */
 }

@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
-#include "engine/redis/topology/discovery.h"
+#include "engine/redis/topology/sentinel.h"
 #include "engine/redis/topology/quorum.h"
 #include "lock/local_group.h"
 
@@ -65,27 +65,19 @@ static int take_host(bwl_session *session, const bwl_url *url, const bwl_url_hos
     return bwl_copy(&endpoint->host, host->name, fault);
 }
 
-static int parse_database(bwl_redis_config *config, const char *text, bwl_fault *fault)
-{
-    uint64_t number;
-
-    if (!bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "a Redis database is a number up to %d: redis://HOST/2", DATABASE_MAX);
-    config->database = (int64_t)number;
-    return BWL_OK;
-}
-
 /* `rest` is the path after the address. */
 static int take_database(bwl_redis_config *config, const bwl_url *url, const char *rest,
                          bwl_fault *fault)
 {
     const char *option = bwl_url_find(url, "db");
+    const char *text   = option != NULL ? option : rest[0] == '/' ? rest + 1 : "";
+    uint64_t    number = 0;
 
-    if (option != NULL)
-        return parse_database(config, option, fault);
-    if (rest[0] == '/' && rest[1] != '\0')
-        return parse_database(config, rest + 1, fault);
+    if ((option != NULL || text[0] != '\0') &&
+        !bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "a Redis database is a number up to %d: redis://HOST/2", DATABASE_MAX);
+    config->database = (int64_t)number;
     return BWL_OK;
 }
 
@@ -159,21 +151,13 @@ static int take_keys(bwl_redis_config *config, bwl_settings *settings, const bwl
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-/* Whether the chosen protocol has a queue at the server. */
-static bool has_queue(const bwl_host *host)
-{
-    const bwl_protocol *chosen = host->settings.protocol;
-
-    return (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
-}
-
 static int take_queue(bwl_redis_config *config, const bwl_host *host, const bwl_url *url,
                       bwl_fault *fault)
 {
     const char *text = bwl_url_find(url, "queue-max");
     uint64_t    max  = QUEUE_DEFAULT_MAX;
 
-    if (text != NULL && !has_queue(host))
+    if (text != NULL && !bwl_host_has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, queue-max=: only protocol=queue has a queue on the server");
     if (text != NULL && !bwl_number_parse(&max, text, strlen(text), QUEUE_MAX))
@@ -206,7 +190,7 @@ static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
     uint64_t      max      = BWL_HANDOFFS_DEFAULT;
     bwl_ms        time_ms  = BWL_HANDOFFS_DEFAULT_MS;
 
-    if ((turns != NULL || time != NULL) && !has_queue(host))
+    if ((turns != NULL || time != NULL) && !bwl_host_has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: only protocol=queue has turns",
                         turns != NULL ? "turns" : "turns-time");
     if (turns != NULL &&
@@ -260,31 +244,21 @@ static bwl_redis_topology topology_of(const bwl_url *url)
 
 static int check_options(const bwl_url *url, bwl_fault *fault)
 {
-    static const char *const known[]        = { BWL_SETTINGS_OPTIONS,
+    static const char *const known[]        = { BWL_REDIS_OPTIONS,
                                                 "protocol",
-                                                "profile",
-                                                "accept-risk",
                                                 "retry",
                                                 "pause",
                                                 "buffer",
                                                 "guard",
-                                                "key",
-                                                "password-file",
-                                                "db",
                                                 "queue-max",
                                                 "sync",
                                                 "turns",
                                                 "turns-time",
-                                                BWL_TLS_OPTION_CA,
-                                                BWL_TLS_OPTION_CERT,
-                                                BWL_TLS_OPTION_KEY,
-                                                BWL_SENTINEL_OPTION_USER,
-                                                BWL_SENTINEL_OPTION_PASSWORD,
+                                                BWL_REDIS_TLS_OPTIONS,
+                                                BWL_SENTINEL_OPTIONS,
                                                 NULL };
-    static const char *const for_tls[]      = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
-                                                BWL_TLS_OPTION_KEY, NULL };
-    static const char *const for_sentinel[] = { BWL_SENTINEL_OPTION_USER,
-                                                BWL_SENTINEL_OPTION_PASSWORD, NULL };
+    static const char *const for_tls[]      = { BWL_REDIS_TLS_OPTIONS, NULL };
+    static const char *const for_sentinel[] = { BWL_SENTINEL_OPTIONS, NULL };
     int                      status         = BWL_OK;
 
     if (topology_of(url) == BWL_TOPOLOGY_QUORUM)
@@ -371,7 +345,7 @@ static int open_servers(bwl_redis *redis, const bwl_url *url, const char **ret_r
     case BWL_TOPOLOGY_SENTINEL:
         return add_session(redis, fault) == NULL
                    ? BWL_STATUS_NOMEM
-                   : bwl_discovery_parse(&redis->router.sessions->endpoint, url, ret_rest, fault);
+                   : bwl_sentinel_parse(&redis->router.sessions->endpoint, url, ret_rest, fault);
     }
     bwl_unreachable("a topology outside of its enum");
 }
@@ -383,7 +357,7 @@ static int finish_servers(bwl_redis *redis, const bwl_url *url, bwl_fault *fault
     int                status   = BWL_OK;
 
     if (topology == BWL_TOPOLOGY_SENTINEL)
-        return bwl_discovery_open(&redis->router, url, fault);
+        return bwl_sentinel_open(&redis->router, url, fault);
     if (topology == BWL_TOPOLOGY_CLUSTER)
         return bwl_cluster_add_hosts(redis->router.cluster, url, fault);
     for (bwl_session *each                                     = redis->router.sessions;
@@ -455,7 +429,7 @@ static int share_servers(bwl_redis *redis, const bwl_router *of)
         if (session == NULL || (of->sentinel == NULL && share_endpoint(session, each) < 0))
             return BWL_STATUS_NOMEM;
     }
-    return of->sentinel != NULL ? bwl_discovery_share(&redis->router, of) : BWL_OK;
+    return of->sentinel != NULL ? bwl_sentinel_share(&redis->router, of) : BWL_OK;
 }
 
 int bwl_redis_share(bwl_host *host, const bwl_host *first)

@@ -396,23 +396,17 @@ static size_t write_form(char ret_name[BWL_SIGNAL_MAX], const char *form, bwl_by
     return size;
 }
 
-size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
-                                const char *template, const char *name, size_t name_size)
+bwl_signal bwl_profile_signal(bwl_signal_names *ret_names, const bwl_profile *profile,
+                              const char *template, bwl_bytes                 name)
 {
-    assert(profile->signal != BWL_SIGNAL_NONE);
-    assert(bwl_profile_template_fault(profile, template) == NULL);
-    return write_form(ret_name, profile->signal_name,
-                      (bwl_bytes){ template, prefix_size(profile, template) },
-                      (bwl_bytes){ name, name_size });
-}
+    const char *const forms[2] = { profile->signal_name, profile->second_name };
+    bwl_signal        signal   = { .kind = profile->signal };
 
-size_t bwl_profile_second_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
-                                       const char *template, const char *name, size_t name_size)
-{
-    if (profile->second_name == NULL)
-        return 0;
-    assert(profile->signal == BWL_SIGNAL_CHANNEL);
-    return write_form(ret_name, profile->second_name,
-                      (bwl_bytes){ template, prefix_size(profile, template) },
-                      (bwl_bytes){ name, name_size });
+    assert(forms[0] == NULL || bwl_profile_template_fault(profile, template) == NULL);
+    for (unsigned i = 0; i < 2 && forms[i] != NULL; i++) {
+        bwl_bytes prefix = { template, prefix_size(profile, template) };
+        signal.names[i]  = (bwl_bytes){ ret_names->bytes[i],
+                                        write_form(ret_names->bytes[i], forms[i], prefix, name) };
+    }
+    return signal;
 }

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "core/compat_rules.h"
+#include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/key.h"
-#include "engine/redis/wire/signal.h"
 
 /* Formats of the other program's values besides the one that bowline writes.  They are only read,
  * to tell a lock of that program from arbitrary bytes. */
@@ -62,11 +62,10 @@ bool bwl_profile_reads(const bwl_profile *profile, const bwl_compat_rules *rules
 
 enum { BWL_SIGNAL_MAX = 3 * BWL_KEY_MAX }; /* bytes in the name of a list or channel            */
 
-/* Writes the name of the list or channel that a release of this lock signals, without a NUL;
- * returns its size.  `template` is the key template in use. */
-size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
-                                const char *template, const char *name, size_t name_size);
+typedef struct bwl_signal_names {
+    char bytes[2][BWL_SIGNAL_MAX];
+} bwl_signal_names;
 
-/* The same for the second channel; 0: the profile has none. */
-size_t bwl_profile_second_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
-                                       const char *template, const char *name, size_t name_size);
+/* What a release of the lock with this name signals.  `template` is the key template in use. */
+bwl_signal bwl_profile_signal(bwl_signal_names *ret_names, const bwl_profile *profile,
+                              const char *template, bwl_bytes                 name);

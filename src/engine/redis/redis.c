@@ -6,24 +6,48 @@
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
+#include "engine/redis/topology/quorum.h"
+#include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/queue_lock.h"
 #include "protocol/quorum.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+    GOODBYE_MS   = 200, /* for all servers together */
+    SLICE_MAX_MS = 50,
+};
+
+/* Sets the engine's timer to the earliest deadline of the sessions. */
+static void set_timer(bwl_redis *redis)
+{
+    const bwl_router *router  = &redis->router;
+    bwl_ms            at      = BWL_NEVER;
+    bool              watches = false;
+
+    for (const bwl_session *each = router->sessions; each != NULL; each = each->next) {
+        watches = watches || each->phase != BWL_SESSION_DOWN;
+        at      = bwl_ms_min(at, bwl_session_deadline(each));
+    }
+    if (router->cluster != NULL)
+        at = bwl_ms_min(at, bwl_cluster_deadline(router->cluster));
+    if (router->sentinel != NULL)
+        at = bwl_ms_min(at, bwl_sentinel_waits_until(router->sentinel));
+    router->host->watches = watches;
+    bwl_host_set_timer(router->host, at);
+}
 
 /* Only a key template can write a key that is not a lock's. */
 static int check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault)
 {
-    const char *template       = bwl_redis_of(host)->router.config->key_template;
-    const bwl_protocol *chosen = host->settings.protocol;
-    bool                has_queue =
-        !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
+    const char *template = bwl_redis_of(host)->router.config->key_template;
 
     if (template == NULL)
         return BWL_OK;
     const char *wrong = bwl_key_fault(key, size);
-    if (wrong == NULL && has_queue)
+    if (wrong == NULL && !host->takes_no_locks && bwl_host_has_queue(host))
         wrong = bwl_key_queue_fault(template, key, size);
     return wrong == NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
 }
@@ -107,6 +131,30 @@ static void mark_background(bwl_session *session, const bwl_engine_lock *lock)
     bwl_host_background_sent(lock->host);
 }
 
+/* With the machine's current token. */
+static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
+{
+    const bwl_lock_request *lock_request = &lock->hold.request;
+    bwl_request             request      = {
+                         .kind       = &bwl_redis_lock_request,
+                         .lock       = lock,
+                         .tag        = send->tag,
+                         .node       = send->node,
+                         .command    = (bwl_redis_command)send->command,
+                         .number     = send->args[0],
+                         .lease_ms   = lock_request->lease_ms,
+                         .generation = bwl_redis_lock_of(lock)->waiting.generation,
+    };
+
+    if (send->command == REDIS_REPLICATED)
+        request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
+    if (bwl_redis_uses_previous_token(send))
+        memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
+    else
+        memcpy(request.token, lock_request->token, sizeof request.token);
+    return request;
+}
+
 static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_session *session = bwl_redis_route(lock, send->node);
@@ -119,7 +167,7 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
         return true;
     }
     bwl_redis_refresh_client_info(session, lock);
-    bwl_request request = bwl_redis_command_of(lock, send);
+    bwl_request request = request_of(lock, send);
     if (!can_be_written(lock, send)) {
         bwl_host_set_error(lock, "the time of day on this machine is before 2001 or after 2099");
         return true;
@@ -163,7 +211,7 @@ static void withdraw(bwl_engine_lock *lock)
     for (unsigned i = 0; i < count; i++)
         bwl_request_answer(from[i], &taken[i], BWL_NOT_SENT);
     if (count > 0)
-        bwl_redis_set_timer(redis);
+        set_timer(redis);
 }
 
 static void woken(bwl_host *host)
@@ -177,7 +225,7 @@ static void woken(bwl_host *host)
         bwl_session_woken(each);
     if (router->cluster != NULL)
         bwl_cluster_woken(router->cluster);
-    bwl_redis_set_timer(redis);
+    set_timer(redis);
 }
 
 /* In a cluster any node, which shows the others; with several servers each of them. */
@@ -211,6 +259,119 @@ static bool await(bwl_host *host, bwl_ms until)
     return session != NULL && session->pipeline.count == host->pending &&
            bwl_session_await(session, until);
 }
+
+/* ---- closing: the last releases go to all servers in parallel, within one time limit --------- */
+
+/* Waits until a session is ready for I/O.  Returns how many connections are open, up to the
+ * limit. */
+static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
+{
+    bwl_stream *open[BWL_STREAM_WAIT_MAX];
+    unsigned    count = 0;
+
+    for (bwl_session *each = first; each != NULL && count < BWL_STREAM_WAIT_MAX; each = each->next)
+        if (bwl_stream_is_open(&each->link.conn.stream))
+            open[count++] = &each->link.conn.stream;
+    if (count > 0)
+        bwl_stream_wait(open, count, wait_ms < SLICE_MAX_MS ? wait_ms : SLICE_MAX_MS);
+    return count;
+}
+
+/* A hold whose release could not be sent ends with its lease. */
+static void say_goodbye(bwl_redis *redis)
+{
+    bwl_host *host = redis->router.host;
+    bwl_ms    end  = bwl_ms_add(bwl_host_now(host), GOODBYE_MS);
+    unsigned  left;
+
+    for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
+        bwl_session_say_goodbye(each);
+    do {
+        for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
+            if (bwl_stream_is_open(&each->link.conn.stream) && bwl_session_finish_goodbye(each))
+                bwl_stream_close(&each->link.conn.stream);
+        bwl_ms now = bwl_host_now(host);
+        left       = now < end ? wait_for_one(redis->router.sessions, end - now) : 0;
+    } while (left > 0);
+}
+
+void bwl_redis_close(bwl_host *host)
+{
+    bwl_redis *redis = host->store;
+
+    if (redis == NULL)
+        return;
+    if (host->closing)
+        say_goodbye(redis);
+    bwl_router_free(&redis->router);
+    free(redis->waiters.waiters);
+    free(redis);
+    host->store = NULL;
+}
+
+/* ---- the callbacks of sessions --------------------------------------------------------------- */
+
+static void on_change(bwl_session *session)
+{
+    set_timer(bwl_redis_of(session->host));
+}
+
+/* The callbacks about the client's locks, which are the same for each topology. */
+#define LOCK_CALLBACKS                                                                      \
+    .name_client = bwl_redis_name_client, .write_client_info = bwl_redis_write_client_info, \
+    .on_ready = bwl_redis_on_ready, .on_restarted = bwl_redis_on_restarted,                 \
+    .on_pushes_lost = bwl_redis_on_pushes_lost, .on_down = bwl_redis_on_down,               \
+    .on_change = on_change, .is_needed = bwl_redis_is_needed, .on_push = bwl_redis_on_push, \
+    .on_key_changed = bwl_redis_on_key_changed, .write_goodbye = bwl_redis_write_goodbye
+
+static const bwl_session_owner single = {
+    LOCK_CALLBACKS,
+    .check_hello = bwl_single_check_hello,
+    .explain     = bwl_single_explain,
+};
+
+static const bwl_session_owner sentinel = {
+    LOCK_CALLBACKS,
+    .discover      = bwl_sentinel_discover,
+    .discover_next = bwl_sentinel_try_next,
+    .check_hello   = bwl_sentinel_check_hello,
+    .is_demoted    = bwl_sentinel_is_demoted,
+    .explain       = bwl_single_explain,
+};
+
+static const bwl_session_owner cluster = {
+    LOCK_CALLBACKS,
+    .has_alternative   = bwl_cluster_has_alternative,
+    .check_hello       = bwl_cluster_check_hello,
+    .write_query       = bwl_cluster_write_query,
+    .on_query          = bwl_cluster_on_query,
+    .on_not_sent       = bwl_cluster_on_not_sent,
+    .prepare           = bwl_slots_prepare,
+    .on_prepared       = bwl_slots_on_prepared,
+    .skips_preparation = bwl_slots_skips,
+    .on_reply          = bwl_cluster_on_reply,
+    .explain           = bwl_cluster_explain,
+};
+
+static const bwl_session_owner quorum = {
+    LOCK_CALLBACKS,
+    .check_hello = bwl_single_check_hello,
+    .check_info  = bwl_quorum_check_info,
+    .explain     = bwl_single_explain,
+};
+
+const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
+{
+    switch (topology) {
+    case BWL_TOPOLOGY_SINGLE: return &single;
+    case BWL_TOPOLOGY_SENTINEL: return &sentinel;
+    case BWL_TOPOLOGY_CLUSTER: return &cluster;
+    case BWL_TOPOLOGY_QUORUM: return &quorum;
+    }
+    bwl_unreachable("a topology outside of its enum");
+}
+
+/* ---- the engine's table ---------------------------------------------------------------------- */
 
 /* The part that all schemes share. */
 #define REDIS_ENGINE(scheme_)                                                                     \

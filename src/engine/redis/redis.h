@@ -2,16 +2,15 @@
  * redis.h -- the Redis engine of one client: its router, its locks, and the requests of these
  * locks.
  *
- *      redis.c         the engine's table: URL to router, lock machine to request
- *      open.c          opens a URL                    close.c   closes a client
- *      owner.c         the callbacks of sessions, one table for each topology
- *      command.c       the commands of a lock's machine
+ *      redis.c         the engine's table: URL to router, lock machine to request; the callbacks of
+ *                      sessions, one table for each topology
+ *      open.c          opens a URL
+ *      command.c       the commands of a lock's machine; pushes about changed keys
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
- *      force_release.c releases another client's hold; breaker_note.c records who did it
+ *      force_release.c releases another client's hold, and records who did it
  *      update.c        one optimistic update
- *      key_tracking.c  pushes about changed keys
  */
 #pragma once
 
@@ -90,12 +89,11 @@ static inline size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_co
     return bwl_key_write(ret_key, config->key_template, lock->name, lock->name_size);
 }
 
-/* ---- open.c, close.c */
+/* ---- open.c */
 
 /* See bwl_engine. */
-int  bwl_redis_open(bwl_host *host, const bwl_url *url, bwl_fault *fault);
-int  bwl_redis_share(bwl_host *host, const bwl_host *first);
-void bwl_redis_close(bwl_host *host);
+int bwl_redis_open(bwl_host *host, const bwl_url *url, bwl_fault *fault);
+int bwl_redis_share(bwl_host *host, const bwl_host *first);
 
 /* ---- rules.c */
 
@@ -110,24 +108,17 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
 int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
                            bwl_fault *fault);
 
-/* ---- owner.c */
+/* ---- redis.c */
 
 /* The session callbacks of a topology. */
 const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology);
 
-/* Sets the engine's timer to the earliest deadline of the sessions. */
-void bwl_redis_set_timer(bwl_redis *redis);
+void bwl_redis_close(bwl_host *host); /* see bwl_engine */
 
 /* ---- command.c */
 
 extern const bwl_request_kind bwl_redis_lock_request; /* a command of a lock's machine */
 extern const bwl_request_kind bwl_redis_revalidate;   /* checks whether a hold is still ours */
-
-/* The request for a command of the lock's machine, with the machine's current token. */
-bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_send *send);
-
-/* The command by which the client's protocol extends a hold. */
-bwl_redis_command bwl_redis_extension(const bwl_session *session);
 
 /* Writes the request's command after the skipped commands in front of it (flight.replies_to_skip).
  * Fills in the key, the signal and the script options of `args`.  False: no room. */
@@ -138,6 +129,9 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
 bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *request,
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply);
+
+/* See bwl_session_owner. */
+void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size);
 
 /* Writes ASKING, which affects only the next command.  False: no room. */
 bool bwl_redis_write_asking(bwl_session *session);
@@ -164,6 +158,9 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
 
 /* Another node owns this slot now: sends a DOWN event to the locks that wait in it. */
 void bwl_redis_slot_lost(bwl_session *session, uint16_t slot);
+
+/* The hold with this token has ended: queries who released it by force. */
+void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token);
 
 /* ---- waiters.c */
 
@@ -209,22 +206,6 @@ int bwl_redis_query_status(const bwl_engine_lock *lock, bwl_answer answer, bwl_f
 /* Identifies this hold among all holds of the lock; 0: not identifiable, or no hold. */
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look);
 
-/* ---- breaker_note.c */
-
-/* Writes a note for the holder, before a forced release.  False: no room. */
-bool bwl_redis_write_note(bwl_session *session, const bwl_request *request);
-
-/* The hold with this token has ended: queries who released it by force. */
-void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token);
-
 /* ---- update.c */
 
 bool bwl_redis_step(bwl_engine_lock *lock, bwl_transaction *transaction);
-
-/* ---- key_tracking.c */
-
-/* Whether key tracking should be turned on before this request; and the command.  Its reply
- * precedes that of the request, and may be an error. */
-bool bwl_redis_wants_tracking(const bwl_session *session, const bwl_request *request);
-bool bwl_redis_write_tracking(bwl_session *session);
-void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size);

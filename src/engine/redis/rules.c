@@ -133,85 +133,75 @@ static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
 
 /* ---- retry=, pause=, buffer= and guard= ------------------------------------------------------ */
 
-enum { RETRIES_MAX = 1000000, PAUSE_MIN_MS = 1, TUNE_MAX_MS = 3600000 };
+enum { RETRIES_MAX = 1000000, PAUSE_MIN_MS = 1, TUNE_MAX_MS = 3600000, NS_IN_MS = 1000000 };
 
-/* *ret_text: NULL if the URL does not have the option.  USAGE if the protocol does not have it. */
-static int find_option(const char **ret_text, const bwl_url *url, const char *name, bool has_it,
-                       const char *whose, bwl_fault *fault)
+typedef enum tuning { RETRY, PAUSE, BUFFER, GUARD, TUNINGS } tuning;
+
+#define WHOSE_TRIES \
+    "only the locks of articles and profiles have it; elsewhere wait= says how long to try"
+
+/* The option, and why other locks do not have it. */
+static const char *const tunings[TUNINGS][2] = {
+    [RETRY]  = { "retry", WHOSE_TRIES },
+    [PAUSE]  = { "pause", WHOSE_TRIES },
+    [BUFFER] = { "buffer", "only a lock whose value is the time of its end has one to add it to" },
+    [GUARD]  = { "guard", "only profile=php-pidlock looks at the time before it releases" },
+};
+
+/* rules NULL: the protocol is one of bowline's own. */
+static bool has_tuning(const bwl_compat_rules *rules, tuning what)
 {
-    *ret_text = bwl_url_find(url, name);
-    if (*ret_text == NULL || has_it)
-        return BWL_OK;
-    return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: %s", name, whose);
+    if (rules == NULL || what == RETRY || what == PAUSE)
+        return rules != NULL;
+    return rules->unit_ns != 0 && rules->expired != 0 && !rules->timestamp_is_start &&
+           (what == BUFFER || rules->release == BWL_RELEASE_IF_AHEAD);
 }
 
-static int tune_duration(bwl_ms *ret_ms, const char *text, const char *name, bwl_fault *fault)
+static int tune_one(bwl_compat_rules *rules, tuning what, const char *text, bwl_fault *fault)
 {
-    if (bwl_duration_parse(ret_ms, text, strlen(text)) && *ret_ms <= TUNE_MAX_MS)
-        return BWL_OK;
-    return bwl_fail(fault, BWL_STATUS_USAGE,
-                    "in the URL, %s= is a duration of at most an hour, such as 3ms, 1s", name);
-}
+    uint64_t retries = 0;
+    bwl_ms   ms      = 0;
 
-static int tune_tries(bwl_compat_rules *rules, const bwl_url *url, bool has_it, bwl_fault *fault)
-{
-    static const char whose[] = "only the locks of articles and profiles have it; elsewhere wait= "
-                                "says how long to try";
-    const char       *text;
-    uint64_t          retries = 0;
-    int               status  = find_option(&text, url, "retry", has_it, whose, fault);
-
-    if (status == BWL_OK && text != NULL) {
-        if (!bwl_number_parse(&retries, text, strlen(text), RETRIES_MAX))
-            return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "in the URL, retry= is a number up to %d; 0: one try", RETRIES_MAX);
+    if (what == RETRY && !bwl_number_parse(&retries, text, strlen(text), RETRIES_MAX))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, retry= is a number up to %d; 0: one try", RETRIES_MAX);
+    if (what != RETRY && (!bwl_duration_parse(&ms, text, strlen(text)) || ms > TUNE_MAX_MS))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, %s= is a duration of at most an hour, such as 3ms, 1s",
+                        tunings[what][0]);
+    if (what == RETRY) {
         rules->tries_max = (unsigned)retries + 1;
         rules->wait_ms   = retries > 0 ? BWL_NEVER : 0;
+    } else if (what == PAUSE) {
+        rules->pause_ms = ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms;
+    } else if (what == BUFFER) {
+        rules->extra_ns = ms * NS_IN_MS;
+    } else {
+        rules->guard_ms = ms;
     }
-    if (status == BWL_OK)
-        status = find_option(&text, url, "pause", has_it, whose, fault);
-    if (status == BWL_OK && text != NULL) {
-        status = tune_duration(&rules->pause_ms, text, "pause", fault);
-        if (rules->pause_ms < PAUSE_MIN_MS)
-            rules->pause_ms = PAUSE_MIN_MS;
-    }
-    return status;
+    return BWL_OK;
 }
 
-static int tune_stamp(bwl_compat_rules *rules, const bwl_url *url, bwl_fault *fault)
-{
-    bool has_timestamp = rules->unit_ns != 0 && rules->expired != 0 && !rules->timestamp_is_start;
-    const char *text;
-    bwl_ms      buffer_ms = 0;
-    int         status =
-        find_option(&text, url, "buffer", has_timestamp,
-                    "only a lock whose value is the time of its end has one to add it to", fault);
-
-    if (status == BWL_OK && text != NULL) {
-        status          = tune_duration(&buffer_ms, text, "buffer", fault);
-        rules->extra_ns = buffer_ms * 1000000;
-    }
-    if (status == BWL_OK)
-        status = find_option(
-            &text, url, "guard", has_timestamp && rules->release == BWL_RELEASE_IF_AHEAD,
-            "only profile=php-pidlock looks at the time before it releases", fault);
-    if (status == BWL_OK && text != NULL)
-        status = tune_duration(&rules->guard_ms, text, "guard", fault);
-    return status;
-}
-
-/* The rules with the URL's changes.  NULL rules: the protocol is one of bowline's own. */
+/* The rules with the URL's changes.  Returns how many there are, or USAGE. */
 static int tune(bwl_compat_rules *ret_rules, const bwl_compat_rules *rules, const bwl_url *url,
                 bwl_fault *fault)
 {
-    bwl_compat_rules tuned  = rules != NULL ? *rules : (bwl_compat_rules){ 0 };
-    int              status = tune_tries(&tuned, url, rules != NULL, fault);
+    bwl_compat_rules tuned   = rules != NULL ? *rules : (bwl_compat_rules){ 0 };
+    int              changes = 0;
 
-    if (status == BWL_OK)
-        status = tune_stamp(&tuned, url, fault);
-    if (status == BWL_OK)
-        *ret_rules = tuned;
-    return status;
+    for (tuning what = RETRY; what < TUNINGS; what++) {
+        const char *text = bwl_url_find(url, tunings[what][0]);
+        if (text == NULL)
+            continue;
+        if (!has_tuning(rules, what))
+            return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: %s", tunings[what][0],
+                            tunings[what][1]);
+        if (tune_one(&tuned, what, text, fault) < 0)
+            return BWL_STATUS_USAGE;
+        changes++;
+    }
+    *ret_rules = tuned;
+    return changes;
 }
 
 /* The default wait with retry=: long enough for all tries. */
@@ -220,10 +210,11 @@ static int check_tuning(bwl_settings *settings, const bwl_url *url, bwl_fault *f
     bwl_compat_rules tuned;
     int              status = tune(&tuned, settings->options.rules, url, fault);
 
-    if (status == BWL_OK && tuned.tries_max > 1 && settings->wait_ms == 0 &&
-        bwl_url_find(url, "wait") == NULL)
+    if (status < 0)
+        return status;
+    if (tuned.tries_max > 1 && settings->wait_ms == 0 && bwl_url_find(url, "wait") == NULL)
         settings->wait_ms = tuned.wait_ms;
-    return status;
+    return BWL_OK;
 }
 
 int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
@@ -292,28 +283,16 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
 
 /* ---- the keys and values of a profile -------------------------------------------------------- */
 
-/* The options were checked when the protocol was chosen. */
-static void take_tuning(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url)
-{
-    static const char *const names[] = { "retry", "pause", "buffer", "guard" };
-    const bwl_compat_rules  *rules   = settings->options.rules;
-    bwl_fault                fault;
-    bool                     is_tuned = false;
-
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        is_tuned = is_tuned || bwl_url_find(url, names[i]) != NULL;
-    if (rules == NULL || !is_tuned || tune(&config->rules, rules, url, &fault) < 0)
-        return;
-    settings->options.rules = &config->rules;
-}
-
 int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
                            bwl_fault *fault)
 {
     const char *name     = bwl_url_find(url, "profile");
     const char *template = bwl_url_find(url, "key");
 
-    take_tuning(config, settings, url);
+    /* These options were checked when the protocol was chosen. */
+    if (settings->options.rules != NULL &&
+        tune(&config->rules, settings->options.rules, url, fault) > 0)
+        settings->options.rules = &config->rules;
     if (name == NULL)
         return BWL_OK;
     config->profile   = bwl_profile_named(name);

@@ -76,7 +76,7 @@
  *
  * A lock that is a hash with one field for each holder and its count, the format of Redisson.  The
  * token is the field; a release publishes on the channel of the key
- * (engine/redis/wire/hash_lock.h):
+ * (engine/redis/wire/commands.h):
  *
  *  HASH_TAKE              the key is a hash with the field -> nothing: an earlier command has
  *                                              set it                                   YES

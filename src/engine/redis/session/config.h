@@ -6,7 +6,6 @@
 
 #include "core/compat_rules.h"
 #include "core/text.h"
-#include "net/resolve.h"
 #include "net/tls/tls.h"
 
 #include <stdatomic.h>
@@ -19,6 +18,11 @@ typedef enum bwl_redis_topology {
     BWL_TOPOLOGY_QUORUM, /* several independent servers */
 } bwl_redis_topology;
 
+/* Options of every URL, and of those with TLS: see bwl_url_check_options. */
+#define BWL_REDIS_OPTIONS \
+    BWL_SETTINGS_OPTIONS, "key", "profile", "accept-risk", "password-file", "db"
+#define BWL_REDIS_TLS_OPTIONS BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT, BWL_TLS_OPTION_KEY
+
 typedef struct bwl_redis_config {
     atomic_uint               references;
     bwl_redis_topology        topology;
@@ -27,7 +31,6 @@ typedef struct bwl_redis_config {
     char                     *key_template; /* NULL: the default           */
     const struct bwl_profile *profile;      /* NULL: none                  */
     bwl_tls_context          *tls;          /* NULL: clear text            */
-    bwl_resolver              resolver;     /* zero: the system's resolver */
     int64_t                   database;
     uint32_t                  queue_max;    /* queued requests for one lock; 0: no limit */
     bool                      trusts_young; /* use a server even if it has just started */

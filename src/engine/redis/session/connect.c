@@ -1,5 +1,5 @@
 /*
- * connect.c -- the connection attempts of a session and its time limits.  See session.h.
+ * connect.c -- the connection attempts of a session, its time limits, and its end.  See session.h.
  *
  * An attempt resolves the host and tries its addresses in turn, each up to the end of the TLS
  * handshake, all within one answer_ms.  The next attempt resolves the host again, because it may
@@ -18,6 +18,7 @@
 #include "engine/redis/session/inside.h"
 #include "lock/backoff.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static void on_dial(bwl_session *session, int result, bwl_fault *fault)
         return;
     }
     enter(session, BWL_SESSION_CONNECTING, dialer->ends_at);
-    bwl_frames_reset(&session->link.conn.frames);
+    session->link.conn.frames = (bwl_frames){ .long_left = 0 };
     session->link.opened++;
     session->link.has_answered = false;
     session->batches_refused   = 0;
@@ -101,7 +102,6 @@ static void dial_endpoint(bwl_session *session)
 {
     const bwl_dial to        = { .host     = session->endpoint.host,
                                  .port     = session->endpoint.port,
-                                 .resolver = session->config->resolver,
                                  .wake     = wake,
                                  .wake_arg = session->host };
     bwl_ms         now       = bwl_host_now(session->host);
@@ -260,12 +260,6 @@ static void is_late(bwl_session *session)
     bwl_session_break(session, &fault, false);
 }
 
-static bool is_needed(const bwl_session *session)
-{
-    return session->pipeline.count > 0 ||
-           (session->owner->is_needed != NULL && session->owner->is_needed(session));
-}
-
 void bwl_session_woken(bwl_session *session)
 {
     if (session->phase == BWL_SESSION_RESOLVING) {
@@ -278,8 +272,91 @@ void bwl_session_woken(bwl_session *session)
         return;
     if (session->phase != BWL_SESSION_BACKOFF)
         is_late(session);
-    else if (is_needed(session))
+    else if (session->pipeline.count > 0 || session->owner->is_needed(session))
         begin(session);
     else
         enter(session, BWL_SESSION_DOWN, BWL_NEVER);
+}
+
+/* ---- waiting for a reply in the socket itself ------------------------------------------------ */
+
+/* Not for the first reply of a connection: a program that sends one request gains nothing. */
+static bool is_worth_it(const bwl_session *session, bwl_ms until)
+{
+    return session->phase == BWL_SESSION_READY && session->link.has_answered &&
+           session->pipeline.count > 0 &&
+           until >= bwl_ms_add(session->host->latest, BWL_STREAM_AWAIT_MS);
+}
+
+/* A thread that has submitted a request, and has nothing else to do before the reply, blocks in a
+ * read of the socket.  That saves the poll, one of three system calls for a request.  The thread
+ * cannot be woken up there, so it blocks only briefly. */
+bool bwl_session_await(bwl_session *session, bwl_ms until)
+{
+    bwl_host   *host   = session->host;
+    bwl_stream *stream = &session->link.conn.stream;
+    char        bytes[BWL_STREAM_AWAIT_ROOM];
+    bwl_fault   fault = { 0 };
+
+    if (!is_worth_it(session, until))
+        return false;
+    int fd = bwl_stream_await_begin(stream);
+    if (fd < 0)
+        return false;
+    bwl_spin_wait wait = bwl_spin_plan(&session->link.spin, host->latest);
+    bwl_host_unlock(host);
+    ssize_t got   = bwl_spin_receive(&wait, fd, bytes, sizeof bytes);
+    int     error = errno;
+    bwl_host_lock(host);
+    session->link.heard_at = bwl_host_now(host);
+    bwl_spin_learn(&session->link.spin, &wait, got >= 0, host->latest);
+    if (!bwl_stream_await_end(stream))
+        return true;
+    if (got < 0 && (error == EAGAIN || error == EWOULDBLOCK || error == EINTR))
+        return false;
+    errno      = error;
+    int status = bwl_stream_take(stream, bytes, got, &fault);
+    bwl_session_receive(session, status, &fault);
+    session->owner->on_change(session);
+    return true;
+}
+
+/* ---- goodbye --------------------------------------------------------------------------------- */
+
+static bool has_spoken(const bwl_session *session)
+{
+    /* A handshake may have published client info, which must be deleted. */
+    return session->phase == BWL_SESSION_READY ||
+           (session->phase == BWL_SESSION_HANDSHAKE && bwl_session_uses_push(session));
+}
+
+void bwl_session_say_goodbye(bwl_session *session)
+{
+    if (!has_spoken(session)) {
+        bwl_stream_close(&session->link.conn.stream);
+        return;
+    }
+    if (bwl_session_uses_push(session))
+        session->owner->write_goodbye(session);
+    session->has_replies =
+        session->has_replies || session->phase != BWL_SESSION_READY || session->pipeline.count > 0;
+}
+
+bool bwl_session_finish_goodbye(bwl_session *session)
+{
+    bwl_stream *stream = &session->link.conn.stream;
+
+    if (!bwl_stream_is_open(stream))
+        return true;
+    if (stream->out_size > 0 || !session->said_goodbye) {
+        if (bwl_stream_flush(stream, NULL) < 0)
+            return true;
+        if (stream->out_size > 0)
+            return false;
+        bwl_stream_goodbye(stream);
+        session->said_goodbye = true;
+        if (!session->has_replies || !bwl_stream_shut(stream))
+            return true;
+    }
+    return bwl_stream_drain(stream);
 }

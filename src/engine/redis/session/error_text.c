@@ -4,7 +4,7 @@
  */
 #include "base/fault.h"
 #include "base/secret.h"
-#include "engine/redis/session/sections.h"
+#include "engine/redis/session/inside.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +33,21 @@ void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size
                        "an error that is not quoted: it repeats a part of the password");
 }
 
+/* The error of a script that calls a command its user may not run.  Before 7.2 the server does not
+ * name the command. */
+static bool lacks_a_right(const char *text)
+{
+    return strstr(text, "The user executing the script can't run this") != NULL;
+}
+
+static void name_rights(const char *user, char *ret_text, size_t capacity)
+{
+    (void)snprintf(ret_text, capacity,
+                   "user %.60s may not run a command of this lock's script (NOPERM): "
+                   "man 7 bowline, PERMISSIONS",
+                   user != NULL ? user : "default");
+}
+
 void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
                            const char *bytes, size_t size)
 {
@@ -53,10 +68,9 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
     }
     bwl_session_error_text(session->config, text, sizeof text, bytes, size);
     bwl_redis_error_code(code, text);
-    if (session->owner->explain != NULL)
-        session->owner->explain(session, text, sizeof text, bytes, size);
-    if (bwl_redis_lacks_a_right(text)) { /* an ERR: a script may not run a command */
-        bwl_redis_name_rights(session->config->user, text, sizeof text);
+    session->owner->explain(session, text, sizeof text, bytes, size);
+    if (lacks_a_right(text)) { /* an ERR: a script may not run a command */
+        name_rights(session->config->user, text, sizeof text);
         (void)snprintf(code, sizeof code, "NOPERM");
     } else if (bwl_redis_error_is(bytes, size, "NOPERM")) {
         (void)snprintf(text + strlen(text), sizeof text - strlen(text),

@@ -12,17 +12,27 @@
  * All but the last go out in one packet.  CLIENT KILL waits for the reply to INFO: a new process
  * numbers connections from 1 again, and n may be another client's by now.
  *
- * A server without HELLO gets the handshake of handshake_resp2.c.
+ * A server without HELLO, behind an old proxy or with the command renamed, gets another handshake:
+ *
+ *      HELLO 3                 -ERR unknown command, -NOPROTO, -NOPERM
+ *      INFO server, SELECT     were sent along, perhaps without rights: their replies are skipped
+ *      AUTH [user] password    if there is a password
+ *      INFO server             must have the version, which no other reply has
+ *      SELECT n
+ *      CLIENT ID               for CLIENT KILL if this connection breaks; may fail
+ *
+ * Commands and replies are the same in both versions of RESP, except for nulls; the cursor reads
+ * both.  A protocol that uses pushes is refused: in RESP2 a connection with a subscription cannot
+ * send commands, so it would need two connections.  docs/design/queue.md has the reasons against
+ * that.  Every topology of several servers is refused too: a replica would be taken for a primary.
  *
  * No request is sent before all replies are checked: after a wrong password, Redis would continue
  * as its default user; after a failed SELECT, in database 0.  The subscription and its scripts
  * write, so they wait for those replies if there is a password or a SELECT.
  */
-#include "engine/redis/session/handshake.h"
-
 #include "base/fault.h"
 #include "base/secret.h"
-#include "engine/redis/session/session.h"
+#include "engine/redis/session/inside.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -37,57 +47,26 @@ enum {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void write_hello(const bwl_redis_config *config, bwl_resp_writer *writer)
+static int no_memory(bwl_fault *fault)
 {
-    bwl_resp_write_array(writer, config->password != NULL ? 5 : 2);
-    bwl_resp_write_text(writer, "HELLO");
-    bwl_resp_write_text(writer, "3");
-    if (config->password != NULL) {
-        bwl_resp_write_text(writer, "AUTH");
-        bwl_resp_write_text(writer, config->user != NULL ? config->user : "default");
-        bwl_resp_write_text(writer, config->password);
-    }
+    return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 }
 
-void bwl_handshake_write_rest(bwl_session *session, bwl_resp_writer *writer)
+/* INFO, SELECT and the owner's command, which every handshake has. */
+static void write_rest(bwl_session *session, bwl_resp_writer *writer)
 {
-    bwl_resp_write_array(writer, 2);
-    bwl_resp_write_text(writer, "INFO");
-    bwl_resp_write_text(writer, "server");
-    if (session->config->database != 0) {
-        bwl_resp_write_array(writer, 2);
-        bwl_resp_write_text(writer, "SELECT");
-        bwl_resp_write_integer(writer, session->config->database);
-    }
+    bwl_resp_write(writer, "INFO server");
+    if (session->config->database != 0)
+        bwl_resp_write(writer, "SELECT %lld", (long long)session->config->database);
     if (session->owner->write_query != NULL)
         (void)session->owner->write_query(session, writer);
 }
 
 static int write_kill(bwl_session *session, bwl_fault *fault)
 {
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, HANDSHAKE_ROOM, &writer))
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    bwl_resp_write_array(&writer, 4);
-    bwl_resp_write_text(&writer, "CLIENT");
-    bwl_resp_write_text(&writer, "KILL");
-    bwl_resp_write_text(&writer, "ID");
-    bwl_resp_write_integer(&writer, session->server.to_be_killed);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return bwl_stream_flush(&session->link.conn.stream, fault);
-}
-
-static int write_push_channel(bwl_session *session, bwl_fault *fault)
-{
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HANDSHAKE_SIZE_MAX, &writer))
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    int status = bwl_push_channel_write(session, &writer, fault);
-    if (status < 0)
-        return status;
-    bwl_resp_stream_commit(&session->link.conn, &writer);
+    if (!bwl_resp_stream_write(&session->link.conn, HANDSHAKE_ROOM, "CLIENT KILL ID %lld",
+                               (long long)session->server.to_be_killed))
+        return no_memory(fault);
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
@@ -119,9 +98,9 @@ int bwl_handshake_begin(bwl_session *session, bwl_fault *fault)
     session->phase_began_at     = bwl_host_now(session->host);
     session->phase_ends_at = bwl_ms_add(session->phase_began_at, session->host->settings.answer_ms);
     if (!bwl_resp_stream_reserve(&session->link.conn, room_for(session), &writer))
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    write_hello(session->config, &writer);
-    bwl_handshake_write_rest(session, &writer);
+        return no_memory(fault);
+    bwl_redis_write_hello(&writer, session->config->user, session->config->password);
+    write_rest(session, &writer);
     if (bwl_session_uses_push(session) && push_channel_goes_along(session))
         status = bwl_push_channel_write(session, &writer, fault);
     if (status < 0)
@@ -130,16 +109,56 @@ int bwl_handshake_begin(bwl_session *session, bwl_fault *fault)
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
+bool bwl_redis_knows_no_hello(const char *bytes, size_t size)
+{
+    return bwl_redis_error_is(bytes, size, "ERR unknown command") ||
+           bwl_redis_error_is(bytes, size, "NOPROTO") || bwl_redis_error_is(bytes, size, "NOPERM");
+}
+
+/* Starts again without HELLO.  REFUSED: this protocol or topology needs HELLO. */
+static int begin_resp2(bwl_session *session, bwl_fault *fault)
+{
+    const bwl_redis_config *config = session->config;
+    bwl_resp_writer         writer;
+
+    if (bwl_session_uses_push(session))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s does not know HELLO 3: protocol queue needs RESP3 (Redis 6.2 or newer, "
+                        "without an old proxy); or use protocol=token",
+                        session->endpoint.text);
+    if (config->topology != BWL_TOPOLOGY_SINGLE)
+        return bwl_fail(
+            fault, BWL_STATUS_REFUSED,
+            "%s does not know HELLO 3, which tells a primary from a replica: bowline needs "
+            "Redis 6.2 or newer",
+            session->endpoint.text);
+    if (!bwl_resp_stream_reserve(&session->link.conn, room_for(session), &writer))
+        return no_memory(fault);
+    session->server.is_resp2           = true;
+    session->handshake.replies_to_skip = config->database != 0 ? 2 : 1;
+    session->server.connection_id      = 0;
+    if (config->user != NULL)
+        bwl_resp_write(&writer, "AUTH %s %s", config->user, config->password);
+    else if (config->password != NULL)
+        bwl_resp_write(&writer, "AUTH %s", config->password);
+    write_rest(session, &writer);
+    bwl_resp_write(&writer, "CLIENT ID");
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return bwl_stream_flush(&session->link.conn.stream, fault);
+}
+
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
-/* True for printable ASCII without spaces that fits. */
-static bool is_version(const bwl_resp_value *value)
+/* Printable ASCII without spaces that fits. */
+static bool take_version(char ret_version[BWL_REDIS_VERSION_ROOM], const char *text, size_t size)
 {
-    if (value->text == NULL || value->size >= BWL_REDIS_VERSION_ROOM)
+    if (text == NULL || size == 0 || size >= BWL_REDIS_VERSION_ROOM)
         return false;
-    for (size_t i = 0; i < value->size; i++)
-        if (value->text[i] <= ' ' || value->text[i] > '~')
+    for (size_t i = 0; i < size; i++)
+        if (text[i] <= ' ' || text[i] > '~')
             return false;
+    memcpy(ret_version, text, size);
+    ret_version[size] = '\0';
     return true;
 }
 
@@ -155,9 +174,8 @@ static bool read_hello(bwl_hello *ret_hello, const char *bytes, size_t size)
     if (!bwl_resp_next_bare(&cursor, &map) || map.type != '%')
         return false;
     while (bwl_resp_next_bare(&cursor, &key) && bwl_resp_next_bare(&cursor, &value)) {
-        if (bwl_resp_text_is(&key, "version") && is_version(&value)) {
-            memcpy(ret_hello->version, value.text, value.size);
-            ret_hello->version[value.size] = '\0';
+        if (bwl_resp_text_is(&key, "version")) {
+            (void)take_version(ret_hello->version, value.text, value.size); /* (void): "" then */
         } else if (bwl_resp_text_is(&key, "proto") && value.type == ':') {
             ret_hello->protocol = value.integer;
         } else if (bwl_resp_text_is(&key, "id") && value.type == ':') {
@@ -177,21 +195,23 @@ long bwl_redis_major(const char *version)
     return strtol(version, NULL, 10);
 }
 
-static bool is_old(const char *version)
+/* OK; REFUSED: the server is older than bowline's minimum version. */
+static int check_age(const char *where, const char *version, bwl_fault *fault)
 {
     char *rest;
     long  major = strtol(version, &rest, 10);
     long  minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
 
-    return major < VERSION_MAJOR_MIN || (major == VERSION_MAJOR_MIN && minor < VERSION_MINOR_MIN);
-}
-
-int bwl_redis_check_age(const char *where, const char *version, bwl_fault *fault)
-{
-    if (!is_old(version))
+    if (major > VERSION_MAJOR_MIN || (major == VERSION_MAJOR_MIN && minor >= VERSION_MINOR_MIN))
         return BWL_OK;
     return bwl_fail(fault, BWL_STATUS_REFUSED, "%s is Redis %s: bowline needs 6.2 or newer", where,
                     version);
+}
+
+int bwl_handshake_unexpected(const bwl_session *session, bwl_fault *fault)
+{
+    return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
+                    session->endpoint.text);
 }
 
 int bwl_handshake_turned_away(bwl_session *session, const char *bytes, size_t size,
@@ -223,22 +243,20 @@ static int on_hello(bwl_session *session, const char *bytes, size_t size, bwl_fa
     bwl_hello               hello;
 
     if (bwl_redis_knows_no_hello(bytes, size))
-        return bwl_handshake_begin_resp2(session, fault);
+        return begin_resp2(session, fault);
     if (bwl_redis_is_error(bytes, size))
         return bwl_handshake_turned_away(session, bytes, size, fault);
     if (!read_hello(&hello, bytes, size) ||
         bwl_secret_is_in(config->password, hello.version, strlen(hello.version)))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "what answers at %s is not a Redis server that we know", where);
-    if (bwl_redis_check_age(where, hello.version, fault) < 0)
+    if (check_age(where, hello.version, fault) < 0)
         return BWL_STATUS_REFUSED;
     if (bwl_resp_text_is(&hello.mode, "sentinel"))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "%s is a sentinel, and keeps no locks: write %s+sentinel://HOST/SERVICE",
                         where, config->tls != NULL ? "rediss" : "redis");
-    int status = session->owner->check_hello != NULL
-                     ? session->owner->check_hello(session, &hello, fault)
-                     : BWL_OK;
+    int status = session->owner->check_hello(session, &hello, fault);
     if (status < 0)
         return status;
     session->server.is_replica    = bwl_resp_text_is(&hello.role, "replica");
@@ -250,24 +268,50 @@ static int on_hello(bwl_session *session, const char *bytes, size_t size, bwl_fa
 
 /* ---- INFO ------------------------------------------------------------------------------------ */
 
-/* Forty hexadecimal digits after "run_id:"; "" for anything else. */
+const char *bwl_redis_info_field(const char *info, size_t size, const char *mark, size_t *ret_size)
+{
+    const char *at = memmem(info, size, mark, strlen(mark));
+
+    if (at == NULL)
+        return NULL;
+    at += strlen(mark);
+    size_t      rest = (size_t)(info + size - at);
+    const char *end  = memchr(at, '\r', rest);
+    *ret_size        = end != NULL ? (size_t)(end - at) : rest;
+    return at;
+}
+
+/* Forty hexadecimal digits; "" for anything else. */
 static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_resp_value *info)
 {
-    static const char mark[] = "\nrun_id:";
-    const char       *end    = info->text + info->size;
-    const char       *at     = memmem(info->text, info->size, mark, sizeof mark - 1);
-    size_t            size   = 0;
+    size_t      size = 0;
+    const char *at   = bwl_redis_info_field(info->text, info->size, "\nrun_id:", &size);
 
     ret_run_id[0] = '\0';
-    if (at == NULL)
+    if (at == NULL || size != BWL_REDIS_RUN_ID_SIZE)
         return;
-    at += sizeof mark - 1;
-    while (at + size < end && size <= BWL_REDIS_RUN_ID_SIZE && isxdigit((unsigned char)at[size]))
-        size++;
-    if (size != BWL_REDIS_RUN_ID_SIZE)
-        return;
+    for (size_t i = 0; i < size; i++)
+        if (!isxdigit((unsigned char)at[i]))
+            return;
     memcpy(ret_run_id, at, size);
     ret_run_id[size] = '\0';
+}
+
+/* For a server without HELLO.  info NULL: an error. */
+static int check_version(const char *where, const bwl_resp_value *info, bwl_fault *fault)
+{
+    char        version[BWL_REDIS_VERSION_ROOM];
+    size_t      size = 0;
+    const char *at   = NULL;
+
+    if (info != NULL)
+        at = bwl_redis_info_field(info->text, info->size, "\nredis_version:", &size);
+    if (!take_version(version, at, size))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s knows neither HELLO 3 nor says which version it is (INFO server): "
+                        "bowline needs Redis 6.2 or newer",
+                        where);
+    return check_age(where, version, fault);
 }
 
 /* A server in which a script runs for too long answers only HELLO.  Without this check, a busy
@@ -298,16 +342,16 @@ static int on_info(bwl_session *session, const char *bytes, size_t size, bwl_fau
     char            run_id[BWL_REDIS_RUN_ID_SIZE + 1] = "";
     bwl_resp_cursor cursor                            = bwl_resp_begin(bytes, size);
     bwl_resp_value  info;
+    bool is_info = bwl_resp_next_bare(&cursor, &info) && (info.type == '=' || info.type == '$');
 
     if (bwl_redis_is_not_now(bytes, size))
         return back_off_busy(session, bytes, size, fault);
     if (session->server.is_resp2 &&
-        bwl_redis_check_version(session->endpoint.text, bytes, size, fault) < 0)
+        check_version(session->endpoint.text, is_info ? &info : NULL, fault) < 0)
         return BWL_STATUS_REFUSED;
-    if (!bwl_redis_is_error(bytes, size)) { /* an error: this user may not run INFO */
-        if (!bwl_resp_next_bare(&cursor, &info) || (info.type != '=' && info.type != '$'))
-            return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
-                            session->endpoint.text);
+    if (!is_info && !bwl_redis_is_error(bytes, size))
+        return bwl_handshake_unexpected(session, fault);
+    if (is_info) { /* an error: this user may not run INFO */
         read_run_id(run_id, &info);
         int status = session->owner->check_info != NULL
                          ? session->owner->check_info(session, info.text, info.size, fault)
@@ -333,11 +377,14 @@ static int on_kill(bwl_session *session, const char *bytes, size_t size, bwl_fau
 
 static int on_auth(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
     if (bwl_redis_is_error(bytes, size))
         return bwl_handshake_turned_away(session, bytes, size, fault);
-    if (!bwl_redis_is_ok(bytes, size))
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
-                        session->endpoint.text);
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '+' ||
+        !bwl_resp_text_is(&value, "OK"))
+        return bwl_handshake_unexpected(session, fault);
     return BWL_OK;
 }
 
@@ -345,6 +392,16 @@ static int on_select(bwl_session *session, const char *bytes, size_t size, bwl_f
 {
     return bwl_redis_is_error(bytes, size) ? bwl_handshake_turned_away(session, bytes, size, fault)
                                            : BWL_OK;
+}
+
+static int on_id(bwl_session *session, const char *bytes, size_t size)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  id     = { .integer = 0 };
+
+    session->server.connection_id =
+        bwl_resp_next_bare(&cursor, &id) && id.type == ':' && id.integer > 0 ? id.integer : 0;
+    return BWL_OK;
 }
 
 static bwl_handshake_step next_step(bwl_session *session)
@@ -390,9 +447,7 @@ static int on_reply(bwl_session *session, const char *bytes, size_t size, bool *
 {
     switch (session->handshake.step) {
     case BWL_HANDSHAKE_AUTH: return on_auth(session, bytes, size, fault);
-    case BWL_HANDSHAKE_ID:
-        session->server.connection_id = bwl_redis_id_of(bytes, size);
-        return BWL_OK;
+    case BWL_HANDSHAKE_ID: return on_id(session, bytes, size);
     case BWL_HANDSHAKE_HELLO: return on_hello(session, bytes, size, fault);
     case BWL_HANDSHAKE_INFO: return on_info(session, bytes, size, fault);
     case BWL_HANDSHAKE_SELECT: return on_select(session, bytes, size, fault);
@@ -423,7 +478,7 @@ int bwl_handshake_on_reply(bwl_session *session, const char *bytes, size_t size,
     handshake->step = next_step(session);
     if ((handshake->step == BWL_HANDSHAKE_SUBSCRIBE || handshake->step == BWL_HANDSHAKE_SCRIPTS) &&
         !push_channel_goes_along(session))
-        status = write_push_channel(session, fault);
+        status = bwl_push_channel_send(session, false, fault);
     if (handshake->step == BWL_HANDSHAKE_KILL)
         status = write_kill(session, fault);
     return status;

@@ -3,9 +3,22 @@
  */
 #pragma once
 
-#include "engine/redis/session/handshake.h"
-#include "engine/redis/session/push_channel.h"
 #include "engine/redis/session/request.h"
+#include "engine/redis/wire/queue.h"
+
+enum { BWL_REDIS_RUN_ID_SIZE = 40, BWL_REDIS_VERSION_ROOM = 24 };
+
+/* The server's reply to HELLO.  Borrowed from the frame. */
+typedef struct bwl_hello {
+    char           version[BWL_REDIS_VERSION_ROOM];
+    int64_t        protocol;
+    int64_t        id;
+    bwl_resp_value role; /* "master", "replica"                 */
+    bwl_resp_value mode; /* "standalone", "sentinel", "cluster" */
+} bwl_hello;
+
+/* The first number of a version: 7 of "7.2.4". */
+long bwl_redis_major(const char *version);
 
 /* What has to precede a request, see bwl_session_owner.prepare. */
 typedef enum bwl_session_prepared {
@@ -14,17 +27,16 @@ typedef enum bwl_session_prepared {
     BWL_PREPARED_NO_ROOM,
 } bwl_session_prepared;
 
-/* The callbacks of a session.  Every function may be NULL; its default result is then the one named
- * last in the comment. */
+/* The callbacks of a session.  A function whose comment names a default may be NULL. */
 typedef struct bwl_session_owner {
     /* ---- where the server is */
 
     /* Finds the server's address: bwl_session_found or bwl_session_not_found will be called, or was
-     * called already.  NULL: the address is fixed. */
+     * called already.  Default: the address is fixed. */
     void (*discover)(bwl_session *session);
 
-    /* The discovered server cannot be used: discovers another one before `until`.  False: there is
-     * none. */
+    /* The discovered server cannot be used: discovers another one before `until`.  False, and the
+     * default: there is none. */
     bool (*discover_next)(bwl_session *session, bwl_ms until);
 
     /* Whether another server can take a request.  Default: no. */
@@ -33,7 +45,7 @@ typedef struct bwl_session_owner {
     /* ---- the handshake */
 
     /* Whether this server may be used.  OK; REFUSED: permanent error; UNREACHABLE: temporary.
-     * Default: OK. */
+     * Default of check_info: OK. */
     int (*check_hello)(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
     int (*check_info)(bwl_session *session, const char *info, size_t size, bwl_fault *fault);
 
@@ -57,7 +69,7 @@ typedef struct bwl_session_owner {
     void (*on_down)(bwl_session *session);   /* all requests are completed */
     void (*on_change)(bwl_session *session); /* the deadline or the phase may have changed */
 
-    /* Whether a connection is needed without a submitted request.  Default: no. */
+    /* Whether a connection is needed without a submitted request. */
     bool (*is_needed)(const bwl_session *session);
 
     /* Moves a request that was certainly not executed to another server.  Default: no. */
@@ -88,6 +100,6 @@ typedef struct bwl_session_owner {
     void (*on_push)(bwl_session *session, const bwl_queue_push *push);
     void (*on_key_changed)(bwl_session *session, const char *bytes, size_t size);
 
-    /* Writes the commands that delete this client's data at the server.  Default: nothing. */
+    /* Writes the commands that delete this client's data at the server. */
     void (*write_goodbye)(bwl_session *session);
 } bwl_session_owner;

@@ -16,13 +16,10 @@
  *
  * In a cluster, channels and fences belong to slots: slots.c does that part for each slot.
  */
-#include "engine/redis/session/push_channel.h"
-
 #include "base/fault.h"
 #include "core/text.h"
-#include "engine/redis/session/session.h"
+#include "engine/redis/session/inside.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define SCRIPT_RIGHTS "+eval +evalsha +script ~bowline:*"
@@ -74,15 +71,20 @@ void bwl_push_channel_on_version(bwl_session *session, bool has_shards)
     session->push.without_shards = !has_shards;
 }
 
-static int write_again(bwl_session *session, bwl_fault *fault)
+int bwl_push_channel_send(bwl_session *session, bool is_again, bwl_fault *fault)
 {
     bwl_resp_writer writer;
+    int             status = BWL_OK;
 
     if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HANDSHAKE_SIZE_MAX, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    write_all(session, &writer);
+    if (is_again)
+        write_all(session, &writer);
+    else
+        status = bwl_push_channel_write(session, &writer, fault);
+    if (status < 0)
+        return status;
     bwl_resp_stream_commit(&session->link.conn, &writer);
-    session->handshake.step = BWL_HANDSHAKE_SUBSCRIBE;
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
@@ -102,30 +104,20 @@ static int write_loads(bwl_session *session, bwl_fault *fault)
     return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
-static const char *user_of(const bwl_session *session)
-{
-    return session->config->user != NULL ? session->config->user : "default";
-}
-
 /* The server refuses a part of the handshake. */
 static int refused(bwl_session *session, const char *bytes, size_t size, const char *what,
                    const char *rights, bwl_fault *fault)
 {
-    const char *where = session->endpoint.text;
-    char        text[120];
+    const char *user = session->config->user != NULL ? session->config->user : "default";
 
-    bwl_session_error_text(session->config, text, sizeof text, bytes, size);
     session->handshake.is_put_off = bwl_redis_is_not_now(bytes, size);
-    if (session->handshake.is_put_off)
-        (void)bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", where, text);
-    else if (!bwl_redis_error_is(bytes, size, "NOPERM"))
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", where, text);
-    else
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
-                       "%s: protocol queue %s, and may not (NOPERM): ACL SETUSER %s %s, or use "
-                       "protocol=token",
-                       where, what, user_of(session), rights);
-    bwl_redis_error_code(fault->server_code, text);
+    if (!bwl_redis_error_is(bytes, size, "NOPERM"))
+        return bwl_handshake_turned_away(session, bytes, size, fault);
+    (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                   "%s: protocol queue %s, and may not (NOPERM): ACL SETUSER %s %s, or use "
+                   "protocol=token",
+                   session->endpoint.text, what, user, rights);
+    memcpy(fault->server_code, "NOPERM", sizeof "NOPERM");
     return fault->status;
 }
 
@@ -136,30 +128,11 @@ static const char *channel_rights(const bwl_session *session)
                                         : "+ssubscribe +spublish &bowline:i:*";
 }
 
-bool bwl_redis_lacks_a_right(const char *text)
-{
-    return strstr(text, "The user executing the script can't run this") != NULL;
-}
-
-void bwl_redis_name_rights(const char *user, char *ret_text, size_t capacity)
-{
-    (void)snprintf(ret_text, capacity,
-                   "user %.60s may not run a command of this lock's script (NOPERM): "
-                   "man 7 bowline, PERMISSIONS",
-                   user != NULL ? user : "default");
-}
-
 static int no_messages(const bwl_session *session, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_REFUSED,
                     "%s does not deliver the messages that wake waiters of protocol queue: use "
                     "protocol=token",
-                    session->endpoint.text);
-}
-
-static int unexpected_reply(const bwl_session *session, bwl_fault *fault)
-{
-    return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s sent an unexpected reply",
                     session->endpoint.text);
 }
 
@@ -178,7 +151,7 @@ static bool read_integer(const char *bytes, size_t size, int64_t *ret_number)
 static int on_subscribe(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)
 {
     if (!bwl_redis_is_error(bytes, size))
-        return unexpected_reply(session, fault);
+        return bwl_handshake_unexpected(session, fault);
     session->handshake.step = BWL_HANDSHAKE_PUBLISH;
     if (session->push.is_wrong)
         return BWL_OK;
@@ -217,44 +190,37 @@ static int on_fence(bwl_session *session, const char *bytes, size_t size, bwl_fa
     if (bwl_redis_is_error(bytes, size))
         return refused(session, bytes, size, "runs scripts on its keys", SCRIPT_RIGHTS, fault);
     if (!read_integer(bytes, size, &number) || number != 1)
-        return unexpected_reply(session, fault);
-    if (session->push.is_wrong)
-        return write_again(session, fault);
+        return bwl_handshake_unexpected(session, fault);
+    if (session->push.is_wrong) {
+        session->handshake.step = BWL_HANDSHAKE_SUBSCRIBE;
+        return bwl_push_channel_send(session, true, fault);
+    }
     if (!session->push.was_heard)
         return no_messages(session, fault);
     return session->push.scripts_missing != 0 ? write_loads(session, fault) : BWL_OK;
 }
 
-static int on_load(bwl_session *session)
+int bwl_push_channel_on_reply(bwl_session *session, const char *bytes, size_t size,
+                              bwl_fault *fault)
 {
+    bwl_handshake_step step = session->handshake.step;
+
+    if (step == BWL_HANDSHAKE_SUBSCRIBE)
+        return on_subscribe(session, bytes, size, fault);
+    if (step == BWL_HANDSHAKE_PUBLISH)
+        return on_publish(session, bytes, size, fault);
+    if (step == BWL_HANDSHAKE_SCRIPTS)
+        return on_scripts(session, bytes, size, fault);
+    if (step == BWL_HANDSHAKE_FENCE)
+        return on_fence(session, bytes, size, fault);
+    assert(step == BWL_HANDSHAKE_LOAD);
     session->push.scripts_missing &= session->push.scripts_missing - 1;
     return BWL_OK;
 }
 
-int bwl_push_channel_on_reply(bwl_session *session, const char *bytes, size_t size,
-                              bwl_fault *fault)
-{
-    switch (session->handshake.step) {
-    case BWL_HANDSHAKE_SUBSCRIBE: return on_subscribe(session, bytes, size, fault);
-    case BWL_HANDSHAKE_PUBLISH: return on_publish(session, bytes, size, fault);
-    case BWL_HANDSHAKE_SCRIPTS: return on_scripts(session, bytes, size, fault);
-    case BWL_HANDSHAKE_FENCE: return on_fence(session, bytes, size, fault);
-    case BWL_HANDSHAKE_LOAD: return on_load(session);
-    case BWL_HANDSHAKE_HELLO:
-    case BWL_HANDSHAKE_AUTH:
-    case BWL_HANDSHAKE_INFO:
-    case BWL_HANDSHAKE_SELECT:
-    case BWL_HANDSHAKE_QUERY:
-    case BWL_HANDSHAKE_ID:
-    case BWL_HANDSHAKE_KILL:
-    case BWL_HANDSHAKE_DONE: break;
-    }
-    bwl_unreachable("this step is not of the push channel");
-}
-
 void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t size)
 {
-    if (session->server.tracks_keys && session->owner->on_key_changed != NULL)
+    if (session->server.tracks_keys)
         session->owner->on_key_changed(session, bytes, size);
     if (!bwl_session_uses_push(session))
         return; /* no subscription */
@@ -264,6 +230,6 @@ void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t si
         session->handshake.step = BWL_HANDSHAKE_PUBLISH;
     if (push.kind == BWL_PUSH_HELLO)
         session->push.was_heard = true;
-    else if (push.kind != BWL_PUSH_OTHER && session->owner->on_push != NULL)
+    else if (push.kind != BWL_PUSH_OTHER)
         session->owner->on_push(session, &push);
 }

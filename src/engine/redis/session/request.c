@@ -1,46 +1,97 @@
 #include "engine/redis/session/request.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { ROOM_AT_FIRST = 8 };
+enum { ROOM_AT_FIRST = 16 };
 
-bool bwl_request_keep(bwl_request_list *list, const bwl_request *request)
+static bool grow(bwl_pipeline *pipeline)
 {
-    if (list->count == list->room) {
-        size_t       room  = list->room == 0 ? ROOM_AT_FIRST : list->room * 2;
-        bwl_request *items = realloc(list->items, room * sizeof *items);
-        if (items == NULL)
-            return false;
-        list->items = items;
-        list->room  = room;
-    }
-    list->items[list->count++] = *request;
+    size_t       room = pipeline->room == 0 ? ROOM_AT_FIRST : pipeline->room * 2;
+    bwl_request *ring = calloc(room, sizeof *ring);
+
+    if (ring == NULL)
+        return false;
+    for (size_t i = 0; i < pipeline->count; i++)
+        ring[i] = *bwl_pipeline_at(pipeline, i);
+    free(pipeline->ring);
+    pipeline->ring  = ring;
+    pipeline->first = 0;
+    pipeline->room  = room;
+    return true;
+}
+
+bool bwl_pipeline_push(bwl_pipeline *pipeline, const bwl_request *request)
+{
+    if (pipeline->count == pipeline->room && !grow(pipeline))
+        return false;
+    pipeline->ring[(pipeline->first + pipeline->count) % pipeline->room] = *request;
+    pipeline->count++;
     request->lock->host->pending++;
     bwl_host_pin(request->lock);
     return true;
 }
 
-bwl_request bwl_request_take(bwl_request_list *list, size_t nth)
+/* Reports a background release that was answered, or will never be. */
+static void leave(const bwl_request *request)
 {
-    assert(nth < list->count);
-    bwl_request taken = list->items[nth];
+    request->lock->host->pending--;
+    if (request->flight.background)
+        bwl_host_background_answered(request->lock->host);
+}
 
-    list->count--;
-    memmove(&list->items[nth], &list->items[nth + 1], (list->count - nth) * sizeof taken);
-    taken.lock->host->pending--;
+bwl_request bwl_pipeline_pop(bwl_pipeline *pipeline)
+{
+    bwl_request first = *bwl_pipeline_at(pipeline, 0);
+
+    pipeline->first = (pipeline->first + 1) % pipeline->room;
+    pipeline->count--;
+    leave(&first);
+    return first;
+}
+
+bwl_request bwl_pipeline_remove(bwl_pipeline *pipeline, size_t nth)
+{
+    bwl_request taken = *bwl_pipeline_at(pipeline, nth);
+
+    assert(!taken.flight.written);
+    for (; nth + 1 < pipeline->count; nth++)
+        *bwl_pipeline_at(pipeline, nth) = *bwl_pipeline_at(pipeline, nth + 1);
+    pipeline->count--;
+    leave(&taken);
     return taken;
 }
 
-void bwl_request_list_free(bwl_request_list *list)
+size_t bwl_pipeline_unwritten(const bwl_pipeline *pipeline)
 {
-    free(list->items);
-    *list = (bwl_request_list){ .items = NULL };
+    size_t first = pipeline->count;
+
+    while (first > 0 && !bwl_pipeline_at(pipeline, first - 1)->flight.written)
+        first--;
+    return first;
+}
+
+void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, uint64_t offset,
+                             bwl_ms now)
+{
+    for (size_t i = nth; i < nth + size; i++) {
+        bwl_request *request    = bwl_pipeline_at(pipeline, i);
+        request->batch.size     = (uint8_t)(nth + size - i);
+        request->flight.offset  = offset;
+        request->flight.sent_at = now;
+        request->flight.written = true;
+    }
+}
+
+void bwl_pipeline_free(bwl_pipeline *pipeline)
+{
+    free(pipeline->ring);
+    *pipeline = (bwl_pipeline){ .ring = NULL };
 }
 
 void bwl_request_complete(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
-    request->kind->complete(session, request, result);
+    if (request->kind->complete != NULL)
+        request->kind->complete(session, request, result);
     bwl_host_unpin(request->lock);
 }
 

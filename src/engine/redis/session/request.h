@@ -88,12 +88,13 @@ struct bwl_request_kind {
      * in flight.replies_to_skip.  False: no room. */
     bool (*write)(bwl_session *session, bwl_request *request);
 
-    /* Reads frame number flight.frames of its reply; NULL bytes: a value that was too long. */
+    /* Reads frame number flight.frames of its reply; NULL bytes: a value that was too long.  NULL:
+     * any reply is a YES. */
     bwl_redis_verdict (*read)(bwl_session *session, bwl_request *request, const char *bytes,
                               size_t size, bwl_request_reply *ret_reply);
 
     /* Called once, when the request is complete and in no pipeline.  The lock is unpinned
-     * afterwards. */
+     * afterwards.  NULL: nothing depends on the reply. */
     void (*complete)(bwl_session *session, const bwl_request *request, const bwl_event *result);
 
     /* For kinds that can be batched: the mark of a request that the server refused when it was sent
@@ -101,21 +102,48 @@ struct bwl_request_kind {
     bool *(*is_alone)(const bwl_request *request);
 };
 
-/* Deferred requests, oldest first. */
-typedef struct bwl_request_list {
-    bwl_request *items;
+/* Requests, oldest first: a ring buffer that grows.  Those of one connection: the ones in flight
+ * come first, then those that are not written yet.  Or those that are deferred, none written. */
+typedef struct bwl_pipeline {
+    bwl_request *ring;
+    size_t       first;
     size_t       count;
     size_t       room;
-} bwl_request_list;
+} bwl_pipeline;
 
-/* Appends a copy, pins its lock and counts it as pending.  False: out of memory. */
-bool bwl_request_keep(bwl_request_list *list, const bwl_request *request);
+/* The nth request, 0 is the oldest. */
+static inline bwl_request *bwl_pipeline_at(const bwl_pipeline *pipeline, size_t n)
+{
+    assert(n < pipeline->count);
+    return &pipeline->ring[(pipeline->first + n) % pipeline->room];
+}
 
-/* Removes the nth.  Its lock stays pinned. */
-bwl_request bwl_request_take(bwl_request_list *list, size_t nth);
-void        bwl_request_list_free(bwl_request_list *list);
+/* The oldest request in flight; NULL: none. */
+static inline bwl_request *bwl_pipeline_head(const bwl_pipeline *pipeline)
+{
+    bwl_request *first = pipeline->count > 0 ? bwl_pipeline_at(pipeline, 0) : NULL;
 
-/* Completes a request that is in no pipeline or list, and unpins its lock. */
+    return first != NULL && first->flight.written ? first : NULL;
+}
+
+/* Appends a request.  Pins its lock, and counts it as pending.  False: out of memory. */
+bool bwl_pipeline_push(bwl_pipeline *pipeline, const bwl_request *request);
+
+/* Removes the oldest request, or the nth, which must be unwritten.  Its lock stays pinned. */
+bwl_request bwl_pipeline_pop(bwl_pipeline *pipeline);
+bwl_request bwl_pipeline_remove(bwl_pipeline *pipeline, size_t nth);
+
+/* The index of the first unwritten request; count: all are written. */
+size_t bwl_pipeline_unwritten(const bwl_pipeline *pipeline);
+
+/* Marks `size` requests, from the nth on, as one written command that begins at this stream
+ * offset. */
+void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, uint64_t offset,
+                             bwl_ms now);
+
+void bwl_pipeline_free(bwl_pipeline *pipeline);
+
+/* Completes a request that is in no pipeline and unpins its lock. */
 void bwl_request_complete(bwl_session *session, const bwl_request *request,
                           const bwl_event *result);
 

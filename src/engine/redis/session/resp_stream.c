@@ -24,6 +24,20 @@ void bwl_resp_stream_commit(bwl_resp_stream *conn, const bwl_resp_writer *writer
     bwl_stream_commit(&conn->stream, writer->size);
 }
 
+bool bwl_resp_stream_write(bwl_resp_stream *conn, size_t size, const char *format, ...)
+{
+    bwl_resp_writer writer;
+    va_list         list;
+
+    if (!bwl_resp_stream_reserve(conn, size, &writer))
+        return false;
+    va_start(list, format);
+    bwl_resp_write_list(&writer, format, list);
+    va_end(list);
+    bwl_resp_stream_commit(conn, &writer);
+    return true;
+}
+
 int bwl_resp_stream_frame(bwl_resp_stream *conn, const char **ret_bytes, size_t *ret_size,
                           bwl_fault *fault)
 {

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/redis/wire/frames.h"
+#include "engine/redis/wire/resp.h"
 #include "net/stream.h"
 
 enum { BWL_RESP_STREAM_IN_MAX = BWL_RESP_FRAME_MAX + 16 * 1024 + BWL_TLS_IN_MAX }; /* bytes */
@@ -22,6 +22,10 @@ void bwl_resp_stream_init(bwl_resp_stream *conn, bwl_reactor *reactor,
  * memory. */
 bool bwl_resp_stream_reserve(bwl_resp_stream *conn, size_t size, bwl_resp_writer *ret_writer);
 void bwl_resp_stream_commit(bwl_resp_stream *conn, const bwl_resp_writer *writer);
+
+/* Writes one command of at most `size` bytes, see bwl_resp_write.  False: as above. */
+__attribute__((format(printf, 3, 4))) bool bwl_resp_stream_write(bwl_resp_stream *conn, size_t size,
+                                                                 const char *format, ...);
 
 /* The next complete frame, valid until the next call on this stream.  1: a frame; 0: not complete
  * yet; REFUSED: not RESP, or longer than any reply.  While frames.passes_long is set, a value

@@ -10,8 +10,6 @@
  */
 #include "base/fault.h"
 #include "engine/redis/session/inside.h"
-#include "engine/redis/session/sections.h"
-#include "engine/redis/wire/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +22,6 @@ enum {
     PACKET      = 8192, /* less than a server reads at once                             */
     HAS_TIME_MS = 100,  /* of the lease: then 1 ms of delay is harmless                 */
 };
-
-static void on_change(bwl_session *session)
-{
-    if (session->owner->on_change != NULL)
-        session->owner->on_change(session);
-}
 
 /* ---- new and free ---------------------------------------------------------------------------- */
 
@@ -62,8 +54,8 @@ void bwl_session_free(bwl_session *session)
     bwl_dialer_forget(&session->link.dialer);
     free(session->endpoint.host);
     bwl_pipeline_free(&session->pipeline);
-    bwl_request_list_free(&session->watch.deferred);
-    bwl_request_list_free(&session->barrier.deferred);
+    bwl_pipeline_free(&session->watch.deferred);
+    bwl_pipeline_free(&session->barrier.deferred);
     bwl_redis_config_unref(session->config);
     free(session);
 }
@@ -182,9 +174,7 @@ static void complete_batch(bwl_session *session)
 static void on_batch_reply(bwl_session *session, const char *bytes, size_t size)
 {
     const bwl_pipeline *pipeline = &session->pipeline;
-    bwl_redis_verdict   verdict  = bwl_request_is_barrier(bwl_pipeline_at(pipeline, 0))
-                                       ? bwl_barrier_on_reply(session, bytes, size)
-                                       : bwl_batch_on_reply(session, bytes, size);
+    bwl_redis_verdict   verdict  = bwl_batch_on_reply(session, bytes, size);
 
     if (verdict == BWL_REDIS_STRANGE) {
         break_as_strange(session);
@@ -261,7 +251,11 @@ static void on_reply(bwl_session *session, const char *bytes, size_t size)
         on_batch_reply(session, bytes, size);
         return;
     }
-    bwl_redis_verdict verdict = first->kind->read(session, first, bytes, size, &reply);
+    bwl_redis_verdict verdict = BWL_REDIS_ANSWER;
+    if (first->kind->read != NULL)
+        verdict = first->kind->read(session, first, bytes, size, &reply);
+    else
+        reply.event.answer = BWL_YES;
     if (verdict == BWL_REDIS_STRANGE) {
         break_as_strange(session);
         return;
@@ -281,20 +275,12 @@ static void on_reply(bwl_session *session, const char *bytes, size_t size)
  * does not execute what it has not read yet. */
 static bool write_reply_off(bwl_session *session)
 {
-    bwl_resp_writer writer;
-
     if (session->reply_is_off)
         return true;
     session->has_replies = bwl_pipeline_head(&session->pipeline) != NULL;
-    if (!bwl_resp_stream_reserve(&session->link.conn, LAST_ROOM, &writer))
-        return false;
-    bwl_resp_write_array(&writer, 3);
-    bwl_resp_write_text(&writer, "CLIENT");
-    bwl_resp_write_text(&writer, "REPLY");
-    bwl_resp_write_text(&writer, "OFF");
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    session->reply_is_off = true;
-    return true;
+    session->reply_is_off =
+        bwl_resp_stream_write(&session->link.conn, LAST_ROOM, "CLIENT REPLY OFF");
+    return session->reply_is_off;
 }
 
 /* Whether it extends a hold that has time left, and no caller waits for it: a provisional grant
@@ -424,15 +410,13 @@ static bool on_handshake_reply(bwl_session *session, const char *bytes, size_t s
     int       status = bwl_handshake_on_reply(session, bytes, size, &fault);
 
     if (status < 0) {
-        if (session->handshake.is_put_off && session->server.was_restarted &&
-            session->owner->on_restarted != NULL)
+        if (session->handshake.is_put_off && session->server.was_restarted)
             session->owner->on_restarted(session); /* it may load for a long time */
         bwl_session_break(session, &fault, status == BWL_STATUS_REFUSED);
         return false;
     }
     if (session->handshake.step == BWL_HANDSHAKE_DONE) {
-        if (session->owner->on_ready != NULL)
-            session->owner->on_ready(session);
+        session->owner->on_ready(session);
         session->phase = BWL_SESSION_READY;
         bwl_host_connected(session->host, true);
         bwl_log_add(session->host->settings.log, BWL_LOG_INFO, "connected: %s",
@@ -499,7 +483,7 @@ static void on_ready(bwl_source *source, uint32_t events)
             status = bwl_handshake_begin(session, &fault);
         bwl_session_receive(session, status, &fault);
     }
-    on_change(session);
+    session->owner->on_change(session);
 }
 
 /* ---- submitting ------------------------------------------------------------------------------ */
@@ -519,7 +503,7 @@ bool bwl_session_open(bwl_session *session)
     if (session->phase == BWL_SESSION_DOWN &&
         bwl_host_now(session->host) >= session->attempt.backoff_until) {
         bwl_session_connect(session);
-        on_change(session);
+        session->owner->on_change(session);
     }
     return session->phase != BWL_SESSION_DOWN && session->phase != BWL_SESSION_BACKOFF;
 }
@@ -546,7 +530,7 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request)
         bwl_session_name_place(session, &fault);
         bwl_session_break(session, &fault, false);
     }
-    on_change(session);
+    session->owner->on_change(session);
     return true;
 }
 
@@ -569,7 +553,7 @@ void bwl_session_flush(bwl_session *session)
         bwl_session_break(session, &fault, false);
     }
     if (kept)
-        on_change(session);
+        session->owner->on_change(session);
 }
 
 /* A WAIT is not withdrawn: it is submitted only with a connection. */
@@ -599,15 +583,15 @@ unsigned bwl_session_withdraw(bwl_session *session, const bwl_engine_lock *lock,
 
 /* ---- the end of a connection ----------------------------------------------------------------- */
 
-static void answer_all(bwl_session *session, bwl_request_list *list, const bwl_fault *fault,
+static void answer_all(bwl_session *session, bwl_pipeline *list, const bwl_fault *fault,
                        bwl_answer answer)
 {
     while (list->count > 0) {
-        bwl_request request = bwl_request_take(list, 0);
+        bwl_request request = bwl_pipeline_pop(list);
         bwl_host_set_error(request.lock, "%s", fault->text);
         bwl_request_answer(session, &request, answer);
     }
-    bwl_request_list_free(list);
+    bwl_pipeline_free(list);
 }
 
 /* Marks the requests that the server may have executed.  True: at least one. */
@@ -657,8 +641,8 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     uint64_t                 handed_over = session->link.conn.stream.handed_over;
     int64_t                  connection  = session->server.connection_id;
     bwl_pipeline             pipeline    = session->pipeline;
-    bwl_request_list         watches     = session->watch.deferred;
-    bwl_request_list         barriers    = session->barrier.deferred;
+    bwl_pipeline             watches     = session->watch.deferred;
+    bwl_pipeline             barriers    = session->barrier.deferred;
     bool       lost_pushes = session->phase == BWL_SESSION_READY && bwl_session_uses_push(session);
     bool       put_off  = session->phase == BWL_SESSION_HANDSHAKE && session->handshake.is_put_off;
     bwl_answer not_sent = refused ? BWL_REFUSED : put_off ? BWL_RETRYABLE : BWL_NOT_SENT;
@@ -679,7 +663,7 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     if (mark_in_doubt(&pipeline, handed_over) || lost_pushes)
         session->server.to_be_killed = connection; /* its pushes may still arrive, too */
     session->server.connection_id = 0;
-    if (lost_pushes && owner->on_pushes_lost != NULL)
+    if (lost_pushes)
         owner->on_pushes_lost(session);
     while (pipeline.count > 0) {
         bwl_request request = bwl_pipeline_pop(&pipeline);
@@ -689,9 +673,8 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     answer_all(session, &watches, &why, not_sent);
     answer_all(session, &barriers, &why, not_sent);
     /* Connects now, so that a hold lost by a restart is found before its next renewal. */
-    if (session->phase == BWL_SESSION_DOWN && owner->is_needed != NULL && owner->is_needed(session))
+    if (session->phase == BWL_SESSION_DOWN && owner->is_needed(session))
         bwl_session_connect(session);
-    if (owner->on_down != NULL)
-        owner->on_down(session);
-    on_change(session);
+    owner->on_down(session);
+    session->owner->on_change(session);
 }

@@ -17,19 +17,15 @@
  * A reply without a request in flight closes the connection: otherwise later replies would be
  * matched to the wrong requests.
  *
- *      session.c    submit, flush, receive, break       connect.c      dial, back off, time limits
- *      handshake.c  HELLO to READY                      push_channel.c subscription, pushes
- *      pipeline.c   requests in flight                  request.c      what a request is
- *      transaction.c, replication_barrier.c, renewal_batch.c           requests that share a state
- *      await.c      waiting for a reply in the socket itself
+ *      session.c    submit, flush, receive, break       connect.c       dial, time limits, goodbye
+ *      handshake.c  HELLO to READY                      push_channel.c  subscription, pushes
+ *      request.c    requests in flight                  error_text.c    errors as texts
+ *      transaction.c, batch.c                           requests that share a state or a command
  */
 #pragma once
 
 #include "engine/redis/session/config.h"
-#include "engine/redis/session/handshake.h"
 #include "engine/redis/session/owner.h"
-#include "engine/redis/session/pipeline.h"
-#include "engine/redis/session/push_channel.h"
 #include "engine/redis/session/resp_stream.h"
 #include "net/dialer.h"
 #include "net/spin.h"
@@ -43,6 +39,41 @@ typedef enum bwl_session_phase {
     BWL_SESSION_HANDSHAKE,
     BWL_SESSION_READY,
 } bwl_session_phase;
+
+/* The next expected reply, in this order. */
+typedef enum bwl_handshake_step {
+    BWL_HANDSHAKE_HELLO = 1,
+    BWL_HANDSHAKE_AUTH, /* on a server without HELLO */
+    BWL_HANDSHAKE_INFO, /* identifies the server process */
+    BWL_HANDSHAKE_SELECT,
+    BWL_HANDSHAKE_QUERY,     /* the owner's command */
+    BWL_HANDSHAKE_SUBSCRIBE, /* this step and the next four: push_channel.c */
+    BWL_HANDSHAKE_PUBLISH,
+    BWL_HANDSHAKE_SCRIPTS,
+    BWL_HANDSHAKE_FENCE,
+    BWL_HANDSHAKE_LOAD,
+    BWL_HANDSHAKE_ID,   /* as AUTH */
+    BWL_HANDSHAKE_KILL, /* kills the previous connection */
+    BWL_HANDSHAKE_DONE,
+} bwl_handshake_step;
+
+typedef struct bwl_handshake {
+    bwl_handshake_step step;
+    uint8_t            replies_to_skip;
+    bool               is_put_off; /* the server is busy or loading: back off */
+} bwl_handshake;
+
+/* The subscription through which a server pushes grants to waiters. */
+typedef struct bwl_push_channel {
+    bool     is_per_slot;     /* cluster: the owner subscribes for each slot */
+    bool     without_shards;  /* the server reported that it has no SSUBSCRIBE */
+    bool     is_wrong;        /* subscribed with the command of the other server version */
+    bool     was_heard;       /* the test message that we publish has arrived */
+    unsigned scripts_missing; /* at the server: bit 1 << i for script i */
+    bwl_ms   info_sent_at;    /* when the client info was last published; 0: never */
+    char     id[BWL_QUEUE_SESSION_SIZE + 1];      /* the client's id, for all its sessions */
+    char     channel[BWL_QUEUE_CHANNEL_SIZE + 1]; /* of this connection                    */
+} bwl_push_channel;
 
 /* The server's address. */
 typedef struct bwl_endpoint {
@@ -66,7 +97,7 @@ typedef struct bwl_server_info {
     uint64_t restarts;                          /* how often the run_id has changed */
     bool     was_restarted; /* restarted after the holds were granted; cleared by the owner */
     bool     is_replica;    /* according to its latest handshake */
-    bool     is_resp2;      /* it does not support HELLO: see handshake_resp2.c */
+    bool     is_resp2;      /* it does not support HELLO: see handshake.c */
     bool     tracks_keys;   /* CLIENT TRACKING is on for this connection */
     int64_t  connection_id; /* 0: unknown */
     int64_t  to_be_killed;  /* id of a lost connection that had requests in flight; 0: none */
@@ -93,7 +124,7 @@ typedef struct bwl_script_cache {
 typedef struct bwl_session_transaction {
     bwl_engine_lock *owner;    /* WATCH: the lock whose transaction is open; NULL: none */
     unsigned         out;      /* WAIT: requests in flight that share it */
-    bwl_request_list deferred; /* until the current one has ended */
+    bwl_pipeline     deferred; /* until the current one has ended */
 } bwl_session_transaction;
 
 struct bwl_session {
@@ -115,7 +146,7 @@ struct bwl_session {
     bwl_pipeline             pipeline;
     bwl_script_cache         scripts;
     bwl_session_transaction  watch;   /* see transaction.c */
-    bwl_session_transaction  barrier; /* see replication_barrier.c */
+    bwl_session_transaction  barrier; /* see batch.c */
     bwl_session_attempt      attempt;
     unsigned                 held_back;       /* requests held back since the last write */
     unsigned                 batches_refused; /* in a row, on this connection */
@@ -138,13 +169,17 @@ int bwl_session_set_endpoint(bwl_session *session, const char *host, uint16_t po
 void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint);
 void bwl_session_not_found(bwl_session *session, const bwl_fault *fault);
 
-/* Whether the client takes locks and its protocol uses pushes. */
-static inline bool bwl_session_uses_push(const bwl_session *session)
+/* Whether the protocol of the client uses pushes; and whether it takes locks with it. */
+static inline bool bwl_host_has_queue(const bwl_host *host)
 {
-    const bwl_host     *host   = session->host;
     const bwl_protocol *chosen = host->settings.protocol;
 
-    return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
+    return (chosen != NULL ? chosen : host->engine->protocol)->uses_push;
+}
+
+static inline bool bwl_session_uses_push(const bwl_session *session)
+{
+    return !session->host->takes_no_locks && bwl_host_has_queue(session->host);
 }
 
 /* Whether the last attempt to connect failed. */
@@ -187,3 +222,13 @@ void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size
 /* Sets the lock's error text from the server's error. */
 void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
                            const char *bytes, size_t size);
+
+/* Whether this reply to HELLO shows that the server does not support it. */
+bool bwl_redis_knows_no_hello(const char *bytes, size_t size);
+
+/* The text after `mark`, such as "\nrun_id:", in the reply to INFO, up to the end of its line.
+ * NULL: it is missing. */
+const char *bwl_redis_info_field(const char *info, size_t size, const char *mark, size_t *ret_size);
+
+/* Writes `size` characters made from 128 random bits.  False: no random bits. */
+bool bwl_redis_draw(bwl_session *session, char *ret_text, size_t size);

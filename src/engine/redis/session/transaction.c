@@ -1,5 +1,5 @@
 /*
- * transaction.c -- one WATCH ... EXEC of a lock's machine at a time.  See sections.h.
+ * transaction.c -- one WATCH ... EXEC of a lock's machine at a time.  See inside.h.
  *
  * WATCH is a state of the connection, and an EXEC ends all WATCHes on it.  So WATCH_READ opens a
  * transaction for its lock; that of another lock is deferred until it has ended; all other requests
@@ -13,7 +13,7 @@
  * The last request of a transaction must not be sent on a new connection: nothing is watched there,
  * and MULTI, DEL, EXEC would delete any value of the key.
  */
-#include "engine/redis/session/sections.h"
+#include "engine/redis/session/inside.h"
 
 static bool begins(const bwl_request *request)
 {
@@ -32,7 +32,7 @@ static void open_next(bwl_session *session)
     session->watch.owner = NULL;
     if (session->watch.deferred.count == 0)
         return;
-    bwl_request request = bwl_request_take(&session->watch.deferred, 0);
+    bwl_request request = bwl_pipeline_pop(&session->watch.deferred);
     if (bwl_session_submit(session, &request)) {
         bwl_host_unpin(request.lock); /* submitting pinned it a second time */
         return;
@@ -49,7 +49,7 @@ bool bwl_watch_admits(bwl_session *session, const bwl_request *request)
         session->watch.owner = request->lock;
         return true;
     }
-    if (begins(request) && bwl_request_keep(&session->watch.deferred, request))
+    if (begins(request) && bwl_pipeline_push(&session->watch.deferred, request))
         return false;
     if (ends(request) && session->watch.owner == request->lock &&
         session->phase == BWL_SESSION_READY)

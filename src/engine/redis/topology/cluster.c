@@ -1,5 +1,6 @@
 /*
- * cluster.c -- the nodes of a cluster and the map of its slots.  See cluster.h.
+ * cluster.c -- the nodes of a cluster, the map of its slots, and requests that a node redirects or
+ * cannot serve yet.  See cluster.h.
  */
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/slots.h"
@@ -10,7 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_DEFAULT = 6379, VERSION_OF_SHARDS = 7, NODES_AT_FIRST = 16 };
+enum {
+    PORT_DEFAULT      = 6379,
+    VERSION_OF_SHARDS = 7,
+    PAUSE_MS          = 50, /* before a deferred request is sent again */
+};
+
+static bwl_cluster *cluster_of(const bwl_session *session)
+{
+    return bwl_router_of(session)->cluster;
+}
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -30,21 +40,8 @@ static bool is_owner(const bwl_cluster *cluster, unsigned number)
 
 static bool is_idle(const bwl_session *session)
 {
-    return session == NULL ||
-           (session->phase == BWL_SESSION_DOWN && session->pipeline.count == 0 &&
-            (session->owner->is_needed == NULL || !session->owner->is_needed(session)));
-}
-
-static bool grow(bwl_cluster *cluster)
-{
-    unsigned          room  = cluster->nodes_room == 0 ? NODES_AT_FIRST : cluster->nodes_room * 2;
-    bwl_cluster_node *nodes = realloc(cluster->nodes, room * sizeof *nodes);
-
-    if (nodes == NULL)
-        return false;
-    cluster->nodes      = nodes;
-    cluster->nodes_room = room;
-    return true;
+    return session == NULL || (session->phase == BWL_SESSION_DOWN && session->pipeline.count == 0 &&
+                               !session->owner->is_needed(session));
 }
 
 /* Returns the index of a node that is no longer used, because addresses change during a client's
@@ -61,10 +58,7 @@ static unsigned new_number(bwl_cluster *cluster)
 {
     if (cluster->nodes_count == BWL_CLUSTER_NODES_MAX)
         return used_number(cluster);
-    if (cluster->nodes_count == cluster->nodes_room && !grow(cluster))
-        return BWL_NOBODY;
-    cluster->nodes[cluster->nodes_count++] = (bwl_cluster_node){ .session = NULL };
-    return cluster->nodes_count;
+    return ++cluster->nodes_count;
 }
 
 static unsigned number_of(bwl_cluster *cluster, const bwl_primary *at)
@@ -85,16 +79,19 @@ static unsigned number_of(bwl_cluster *cluster, const bwl_primary *at)
     return number;
 }
 
-unsigned bwl_cluster_number_of(const bwl_session *session, const bwl_primary *said)
+/* The index of the node with this address; an address without a host means the host of `session`.
+ * NOBODY: out of memory, or too many nodes. */
+static unsigned number_said(const bwl_session *session, const bwl_primary *said)
 {
     bwl_primary at = *said;
 
     if (at.host[0] == '\0')
         (void)snprintf(at.host, sizeof at.host, "%s", session->endpoint.host);
-    return number_of(bwl_router_of(session)->cluster, &at);
+    return number_of(cluster_of(session), &at);
 }
 
-bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number)
+/* The session of a node, created if needed.  NULL: out of memory. */
+static bwl_session *session_at(bwl_cluster *cluster, unsigned number)
 {
     bwl_cluster_node *node = node_at(cluster, number);
 
@@ -113,7 +110,8 @@ bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number)
     return NULL;
 }
 
-bwl_session *bwl_cluster_known(bwl_cluster *cluster, unsigned number)
+/* The session of a node; NULL: not used yet. */
+static bwl_session *known_at(bwl_cluster *cluster, unsigned number)
 {
     return number != BWL_NOBODY ? node_at(cluster, number)->session : NULL;
 }
@@ -130,7 +128,9 @@ static unsigned nearness(const bwl_session *session)
     return session->phase == BWL_SESSION_READY ? 3 : 2;
 }
 
-unsigned bwl_cluster_adviser(bwl_cluster *cluster, unsigned but)
+/* Another node than `but`, to find the owner of a slot: connected nodes first, then round robin.
+ * NOBODY: the last attempt to connect failed for each. */
+static unsigned adviser(bwl_cluster *cluster, unsigned but)
 {
     unsigned count   = cluster->nodes_count;
     unsigned best    = BWL_NOBODY;
@@ -158,7 +158,7 @@ static unsigned number_for(bwl_cluster *cluster, uint16_t slot)
         if (known == NULL || !bwl_session_may_be_dead(known))
             return owner;
     }
-    unsigned other = bwl_cluster_adviser(cluster, owner);
+    unsigned other = adviser(cluster, owner);
     if (other != BWL_NOBODY)
         return other;
     if (owner != BWL_NOBODY)
@@ -169,29 +169,29 @@ static unsigned number_for(bwl_cluster *cluster, uint16_t slot)
 
 bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot)
 {
-    return bwl_cluster_session(cluster, number_for(cluster, slot));
+    return session_at(cluster, number_for(cluster, slot));
 }
 
 bool bwl_cluster_has_alternative(const bwl_session *session)
 {
-    return bwl_cluster_adviser(bwl_router_of(session)->cluster, session->number) != BWL_NOBODY;
+    return adviser(cluster_of(session), session->number) != BWL_NOBODY;
 }
 
 /* ---- the map --------------------------------------------------------------------------------- */
 
 bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer)
 {
-    if (bwl_router_of(session)->cluster->map_is_too_long)
+    if (cluster_of(session)->map_is_too_long)
         return false;
     if (writer != NULL)
-        bwl_cluster_write_slots(writer);
+        bwl_resp_write(writer, "CLUSTER SLOTS");
     return true;
 }
 
 /* An error (this user may not run it) or an unexpected reply is ignored: MOVED corrects the map. */
 void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size)
 {
-    bwl_cluster      *cluster = bwl_router_of(session)->cluster;
+    bwl_cluster      *cluster = cluster_of(session);
     bwl_cluster_walk  walk;
     bwl_cluster_range range;
 
@@ -200,7 +200,7 @@ void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size)
     if (bytes == NULL || !bwl_cluster_begin(&walk, bytes, size))
         return;
     while (bwl_cluster_next(&walk, &range) == 1) {
-        unsigned number = bwl_cluster_number_of(session, &range.primary);
+        unsigned number = number_said(session, &range.primary);
         for (unsigned slot = range.first; number != BWL_NOBODY && slot <= range.last; slot++)
             cluster->owners[slot] = (uint16_t)number;
     }
@@ -238,6 +238,221 @@ void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capa
                        session->config->tls != NULL ? " and tls-port" : "");
 }
 
+/* ---- requests that are redirected or deferred ------------------------------------------------ */
+
+static bool may_hop(const bwl_session *session, bwl_request *request)
+{
+    bwl_ms             now   = session->host->latest;
+    bwl_request_route *route = &request->route;
+
+    if (route->until == 0)
+        route->until = bwl_ms_add(now, session->host->settings.answer_ms);
+    if (route->hops == BWL_CLUSTER_HOPS_MAX || now >= route->until ||
+        !bwl_request_is_wanted(request) || session->host->closing)
+        return false;
+    route->hops++;
+    return true;
+}
+
+/* In a cluster each request is sent alone, and its reply is one frame: none of it has come yet. */
+static bool submit_anew(bwl_session *session, const bwl_request *request)
+{
+    bwl_request anew = *request;
+
+    assert(anew.flight.prepares || anew.flight.frames == 0);
+    assert(anew.batch.size == 0 && anew.batch.known == 0);
+    anew.flight = (bwl_request_flight){ .written = false };
+    return bwl_session_submit(session, &anew);
+}
+
+static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *request)
+{
+    bwl_session *session = number != BWL_NOBODY ? session_at(cluster, number) : NULL;
+
+    return session != NULL && submit_anew(session, request);
+}
+
+/* A lost heartbeat is replaced by the next one, and no caller waits for its reply. */
+static bool may_defer(const bwl_request *request)
+{
+    return bwl_slots_uses(request) && request->command != REDIS_QUEUE_HEARTBEAT;
+}
+
+/* The slot is being moved, and its keys are on two nodes. */
+static bool defer(bwl_session *session, bwl_request *request)
+{
+    bwl_ms now = session->host->latest;
+
+    if (request->route.until == 0)
+        request->route.until = bwl_ms_add(now, session->host->settings.answer_ms);
+    request->flight = (bwl_request_flight){ .sent_at = now };
+    if (may_defer(request) && now < request->route.until && bwl_request_is_wanted(request) &&
+        !session->host->closing && bwl_pipeline_push(&cluster_of(session)->deferred, request))
+        return true;
+    bwl_host_set_error(request->lock,
+                       "%s: the lock's slot is being moved to another node (TRYAGAIN)",
+                       session->endpoint.text);
+    return false;
+}
+
+bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster)
+{
+    const bwl_pipeline *list  = &cluster->deferred;
+    bwl_ms              until = BWL_NEVER;
+
+    for (size_t i = 0; i < list->count; i++)
+        until = bwl_ms_min(until, bwl_ms_add(bwl_pipeline_at(list, i)->flight.sent_at, PAUSE_MS));
+    return until;
+}
+
+static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_request *ret_request)
+{
+    bwl_pipeline *list = &cluster->deferred;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (now < bwl_ms_add(bwl_pipeline_at(list, i)->flight.sent_at, PAUSE_MS))
+            continue;
+        *ret_request = bwl_pipeline_remove(list, i);
+        return true;
+    }
+    return false;
+}
+
+/* Drops a request that the machine has replaced by a later one. */
+void bwl_cluster_woken(bwl_cluster *cluster)
+{
+    bwl_request request;
+
+    while (take_due(cluster, bwl_host_now(cluster->router->host), &request)) {
+        bwl_session *session = bwl_cluster_route(cluster, bwl_route_of(request.lock)->slot);
+        if (bwl_request_is_wanted(&request) && session != NULL && submit_anew(session, &request))
+            bwl_host_unpin(request.lock); /* submitting pinned it a second time */
+        else
+            bwl_request_answer(session, &request, BWL_NOT_SENT);
+    }
+}
+
+/* The caller's wait has ended, and the last attempt to connect to that node failed: no time is left
+ * for another one. */
+static bool is_too_late(const bwl_session *there, const bwl_engine_lock *lock)
+{
+    return bwl_hold_is_acquiring(&lock->hold) && lock->hold.wait_deadline <= lock->host->latest &&
+           there != NULL && bwl_session_may_be_dead(there);
+}
+
+static void name_redirect(const bwl_session *session, bwl_engine_lock *lock,
+                          const bwl_session *there, const bwl_primary *at)
+{
+    if (there != NULL && bwl_session_may_be_dead(there))
+        bwl_host_set_error(lock,
+                           "%s sends to %.60s:%u (cluster-announce-ip, "
+                           "cluster-announce-hostname), which cannot be reached from here: %.120s",
+                           session->endpoint.text, at->host, (unsigned)at->port,
+                           there->attempt.broke.text);
+    else
+        bwl_host_set_error(lock, "%s sends to %.60s:%u, and that one on: they are at odds",
+                           session->endpoint.text, at->host, (unsigned)at->port);
+}
+
+/* The slot has moved: records the lock's new owner node. */
+static void move_home(bwl_cluster *cluster, unsigned number, bwl_request *request)
+{
+    bwl_route_of(request->lock)->home = session_at(cluster, number);
+    if (request->kind->revalidates) /* the new node may lack the last renewal */
+        request->lease_ms = request->lock->hold.request.lease_ms;
+}
+
+/* False: the request is complete. */
+static bool follow(bwl_session *session, bwl_request *request, const char *bytes, size_t size)
+{
+    bwl_cluster *cluster = cluster_of(session);
+    bwl_redirect redirect;
+
+    if (!bwl_cluster_read_redirect(&redirect, bytes, size) ||
+        (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->command) &&
+         request->command != REDIS_QUEUE_EXTEND))
+        return defer(session, request);
+    bool               moved  = redirect.kind == BWL_REDIRECT_MOVED;
+    unsigned           number = number_said(session, &redirect.to);
+    const bwl_session *there  = known_at(cluster, number);
+    if (moved)
+        bwl_slots_forget(session, redirect.slot);
+    if (moved && number != BWL_NOBODY)
+        cluster->owners[redirect.slot] = (uint16_t)number;
+    if (number == BWL_NOBODY || is_too_late(there, request->lock) || !may_hop(session, request)) {
+        name_redirect(session, request->lock, there, &redirect.to);
+        return false;
+    }
+    request->route.asking = !moved;
+    if (moved) {
+        bwl_log_add(session->host->settings.log, BWL_LOG_INFO,
+                    "redirected: %s sends %s to %.60s:%u", session->endpoint.text,
+                    request->lock->name, redirect.to.host, (unsigned)redirect.to.port);
+        move_home(cluster, number, request);
+    }
+    return submit_to(cluster, number, request);
+}
+
+static bool is_redirect(const bwl_request *request, const char *bytes, size_t size)
+{
+    bwl_redirect redirect;
+
+    return bytes != NULL && (bwl_cluster_read_redirect(&redirect, bytes, size) ||
+                             (may_defer(request) && bwl_redis_error_is(bytes, size, "TRYAGAIN")));
+}
+
+bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size)
+{
+    if (!is_redirect(bwl_pipeline_at(&session->pipeline, 0), bytes, size))
+        return false;
+    bwl_request request        = bwl_pipeline_pop(&session->pipeline);
+    session->link.has_answered = true;
+    session->attempt.failures  = 0;
+    if (follow(session, &request, bytes, size))
+        bwl_host_unpin(request.lock); /* submitting pinned it a second time */
+    else
+        bwl_request_answer(session, &request, BWL_RETRYABLE);
+    return true;
+}
+
+/* Whether a script found a key gone while it ran.  Its effect is unknown. */
+static bool has_lost_slot(const char *bytes, size_t size)
+{
+    static const char words[] = "non local key";
+
+    return bytes != NULL && bwl_redis_is_error(bytes, size) &&
+           memmem(bytes, size, words, sizeof words - 1) != NULL;
+}
+
+bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
+{
+    if (bwl_cluster_redirect(session, bytes, size))
+        return true;
+    if (!has_lost_slot(bytes, size))
+        return false;
+    /* Treated as a missing reply: only a heartbeat may be sent again. */
+    bwl_request request = bwl_pipeline_pop(&session->pipeline);
+    bwl_host_set_error(request.lock, "%s: the lock's slot has moved to another node",
+                       session->endpoint.text);
+    if (request.command == REDIS_QUEUE_HEARTBEAT)
+        bwl_request_answer(session, &request, BWL_RETRYABLE);
+    else
+        bwl_request_complete(session, &request, &(bwl_event){ .kind = BWL_DOWN });
+    return true;
+}
+
+bool bwl_cluster_on_not_sent(bwl_session *session, const bwl_request *request)
+{
+    bwl_cluster *cluster = cluster_of(session);
+    bwl_request  copy    = *request;
+
+    if (!may_hop(session, &copy))
+        return false;
+    copy.route.asking = false;
+    unsigned number   = adviser(cluster, session->number);
+    return number != BWL_NOBODY && submit_to(cluster, number, &copy);
+}
+
 /* ---- new and free ---------------------------------------------------------------------------- */
 
 bwl_cluster *bwl_cluster_new(bwl_router *router)
@@ -253,8 +468,7 @@ void bwl_cluster_free(bwl_cluster *cluster)
 {
     if (cluster == NULL)
         return;
-    bwl_request_list_free(&cluster->deferred);
-    free(cluster->nodes);
+    bwl_pipeline_free(&cluster->deferred);
     free(cluster);
 }
 

@@ -16,8 +16,6 @@
  *
  * The redirects of a request are limited to BWL_CLUSTER_HOPS_MAX and to answer_ms.  After that it
  * is completed as NOT_SENT.
- *
- * Files: cluster.c nodes and map; redirect.c redirects.
  */
 #pragma once
 
@@ -37,20 +35,17 @@ typedef struct bwl_cluster_node {
 } bwl_cluster_node;
 
 typedef struct bwl_cluster {
-    bwl_router       *router;
-    bwl_cluster_node *nodes; /* the nodes of the URL first */
-    unsigned          nodes_count;
-    unsigned          nodes_room;
-    unsigned          seeds_count;
-    unsigned          turn;            /* the last node tried while the owner was unknown */
-    bool              map_is_too_long; /* the reply to CLUSTER SLOTS does not fit into a frame */
-    bwl_request_list  deferred;        /* requests about moving slots, see redirect.c */
-    bwl_cluster_tags  tags;
-    bwl_primary       seeds[BWL_URL_HOSTS_MAX];  /* from the URL; read without a lock */
-    uint16_t          owners[BWL_CLUSTER_SLOTS]; /* index of a node; NOBODY: unknown */
+    bwl_router      *router;
+    unsigned         nodes_count;
+    unsigned         seeds_count;
+    unsigned         turn;            /* the last node tried while the owner was unknown */
+    bool             map_is_too_long; /* the reply to CLUSTER SLOTS does not fit into a frame */
+    bwl_pipeline     deferred;        /* requests about moving slots */
+    bwl_cluster_tags tags;
+    bwl_cluster_node nodes[BWL_CLUSTER_NODES_MAX]; /* those of the URL first */
+    bwl_primary      seeds[BWL_URL_HOSTS_MAX];     /* from the URL; read without a lock */
+    uint16_t         owners[BWL_CLUSTER_SLOTS];    /* index of a node; NOBODY: unknown */
 } bwl_cluster;
-
-/* ---- cluster.c */
 
 /* A cluster without nodes.  Free it with bwl_cluster_free.  NULL: out of memory. */
 bwl_cluster *bwl_cluster_new(bwl_router *router);
@@ -63,20 +58,6 @@ int bwl_cluster_add_seeds(bwl_cluster *cluster, const bwl_cluster *of);
 /* The session for a slot.  NULL: out of memory. */
 bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot);
 
-/* The index of the node with this address; an address without a host means the host of `session`.
- * NOBODY: out of memory, or too many nodes. */
-unsigned bwl_cluster_number_of(const bwl_session *session, const bwl_primary *said);
-
-/* The session of a node, created if needed.  NULL: out of memory. */
-bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number);
-
-/* The session of a node; NULL: not used yet. */
-bwl_session *bwl_cluster_known(bwl_cluster *cluster, unsigned number);
-
-/* Another node than `but`, to find the owner of a slot: connected nodes first, then round robin.
- * NOBODY: the last attempt to connect failed for each. */
-unsigned bwl_cluster_adviser(bwl_cluster *cluster, unsigned but);
-
 /* See bwl_session_owner. */
 int  bwl_cluster_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
 void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capacity,
@@ -84,9 +65,6 @@ void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capa
 bool bwl_cluster_has_alternative(const bwl_session *session);
 bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer);
 void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size);
-
-/* ---- redirect.c */
-
 bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size);
 bool bwl_cluster_on_not_sent(bwl_session *session, const bwl_request *request);
 

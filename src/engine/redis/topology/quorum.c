@@ -19,28 +19,12 @@
 
 enum { SERVERS_MIN = 3, MS_PER_SECOND = 1000, PARTS = 1000000 };
 
-static bool is_tls(const bwl_url *url)
-{
-    return strcmp(url->scheme, "redlocks") == 0;
-}
-
 static int check_options(const bwl_url *url, bwl_fault *fault)
 {
-    static const char *const known[] = { BWL_SETTINGS_OPTIONS, "key",           "profile",
-                                         "accept-risk",        "password-file", "db",
-                                         "restart-wait",       "drift",         NULL };
-    static const char *const tls[]   = { BWL_SETTINGS_OPTIONS,
-                                         "key",
-                                         "profile",
-                                         "accept-risk",
-                                         "password-file",
-                                         "db",
-                                         "restart-wait",
-                                         "drift",
-                                         BWL_TLS_OPTION_CA,
-                                         BWL_TLS_OPTION_CERT,
-                                         BWL_TLS_OPTION_KEY,
-                                         NULL };
+    static const char *const known[] = { BWL_REDIS_OPTIONS, "restart-wait", "drift", NULL };
+    static const char *const tls[]   = { BWL_REDIS_OPTIONS, "restart-wait", "drift",
+                                         BWL_REDIS_TLS_OPTIONS, NULL };
+    bool                     is_tls  = strcmp(url->scheme, "redlocks") == 0;
 
     if (bwl_url_find(url, "sync") != NULL)
         return bwl_fail(
@@ -48,7 +32,7 @@ static int check_options(const bwl_url *url, bwl_fault *fault)
             "%s: has no sync=: a lock counts when most of its servers have it, and they "
             "have no replicas",
             url->scheme);
-    return bwl_url_check_options(url, is_tls(url) ? tls : known, fault);
+    return bwl_url_check_options(url, is_tls ? tls : known, fault);
 }
 
 static int check_number(const bwl_url *url, bwl_fault *fault)
@@ -138,24 +122,10 @@ int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault)
     return BWL_OK;
 }
 
-/* The text after "\nNAME:" up to the end of the line; NULL if it is missing. */
-static const char *field(const char *info, size_t size, const char *mark, size_t *ret_size)
-{
-    const char *at = memmem(info, size, mark, strlen(mark));
-
-    if (at == NULL)
-        return NULL;
-    at += strlen(mark);
-    size_t      rest = (size_t)(info + size - at);
-    const char *end  = memchr(at, '\r', rest);
-    *ret_size        = end != NULL ? (size_t)(end - at) : rest;
-    return at;
-}
-
 static bool is_field(const char *info, size_t size, const char *mark, const char *text)
 {
     size_t      length = 0;
-    const char *at     = field(info, size, mark, &length);
+    const char *at     = bwl_redis_info_field(info, size, mark, &length);
 
     return at != NULL && length == strlen(text) && memcmp(at, text, length) == 0;
 }
@@ -181,7 +151,7 @@ static int check_youth(bwl_session *session, const char *info, size_t size, bwl_
     bwl_ms      lease_ms = session->host->settings.lease_ms;
     uint32_t    drift    = session->host->settings.options.drift_ppm;
     size_t      length   = 0;
-    const char *at       = field(info, size, "\nuptime_in_seconds:", &length);
+    const char *at       = bwl_redis_info_field(info, size, "\nuptime_in_seconds:", &length);
     uint64_t    seconds;
 
     if (session->config->trusts_young || at == NULL ||

@@ -33,21 +33,16 @@ void bwl_router_remove(bwl_router *router, bwl_session *session)
     bwl_session_free(session);
 }
 
-bwl_session *bwl_router_nth(const bwl_router *router, unsigned number)
+bwl_session *bwl_router_route(bwl_router *router, const bwl_engine_lock *lock, unsigned number)
 {
     bwl_session *session = router->sessions;
 
+    if (router->cluster != NULL)
+        return bwl_cluster_route(router->cluster, bwl_route_of(lock)->slot);
     for (; number > 0 && session != NULL; number--)
         session = session->next;
     assert(session != NULL);
     return session;
-}
-
-bwl_session *bwl_router_route(bwl_router *router, const bwl_engine_lock *lock, unsigned number)
-{
-    if (router->cluster != NULL)
-        return bwl_cluster_route(router->cluster, bwl_route_of(lock)->slot);
-    return bwl_router_nth(router, number);
 }
 
 bool bwl_router_is_home(const bwl_session *session, const bwl_engine_lock *lock)

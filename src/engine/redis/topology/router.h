@@ -2,7 +2,7 @@
  * router.h -- the servers of one client; chooses the server for a request.
  *
  *      single      one session
- *      sentinel    one session; the sentinels name its server        discovery.h
+ *      sentinel    one session; the sentinels name its server        sentinel.h
  *      cluster     a session for each node in use              cluster.h
  *      quorum      a session for each server, by its number            quorum.h
  *
@@ -48,10 +48,8 @@ bwl_session *bwl_router_add(bwl_router *router);
 /* Frees a session that was never used. */
 void bwl_router_remove(bwl_router *router, bwl_session *session);
 
-/* The session with this number; with one server, its session. */
-bwl_session *bwl_router_nth(const bwl_router *router, unsigned number);
-
-/* The session for a request about this lock.  NULL: out of memory. */
+/* The session for a request about this lock: with several servers, of that number.  NULL: out of
+ * memory. */
 bwl_session *bwl_router_route(bwl_router *router, const bwl_engine_lock *lock, unsigned number);
 
 /* Whether this session's server has the lock. */

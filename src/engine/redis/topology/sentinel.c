@@ -1,58 +1,130 @@
+/*
+ * sentinel.c -- finds the primary of a service that sentinels monitor.
+ *
+ *      redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]].../SERVICE[/DATABASE]
+ *
+ * Every attempt to connect begins with a query to a sentinel.  The named server is used if its own
+ * handshake shows that it is a primary.  A stale sentinel names a replica, or a server that is
+ * gone: then the next sentinel is queried in the same attempt, until all were queried or the time
+ * is over.  A sentinel that names the same server again adds nothing.
+ *
+ * A sign that the primary has moved (a message of the sentinel, an error READONLY) closes the
+ * connection.  Held locks are then revalidated at the new primary before they count as lost.
+ *
+ * There is one connection to one sentinel, which is subscribed to messages about a new primary.
+ *
+ *       +--- discover ------------------------------+
+ *       v                                           |
+ *      IDLE --> RESOLVING --> CONNECTING --> QUERYING --answered--> WATCHING --breaks--> BACKOFF
+ *                  |              |             |                                           |
+ *                  +-- the next sentinel, until all were tried --> BACKOFF                  |
+ *                  +-- the next one if the named server is no primary: try_next             |
+ *                                                                                           |
+ *      BACKOFF --after 1 s, while the client watches--> starts again, as a message may have
+ *                                                       been missed
+ *
+ *      WATCHING --after 2 answer_ms, while the client watches--> QUERYING: a stopped sentinel keeps
+ *                                                                its connection and sends nothing
+ *
+ * All functions need the client's mutex.
+ */
 #include "engine/redis/topology/sentinel.h"
+
 #include "base/fault.h"
 #include "base/secret.h"
 #include "engine/redis/wire/commands.h"
+#include "net/dialer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_ROOM = 100 };
+enum {
+    TEXT_ROOM     = 100,
+    QUERY_ROOM    = 512,  /* for the commands, without user and password */
+    BACKOFF_MS    = 1000, /* between two rounds without a discovery */
+    QUIET_PERIODS = 2,    /* times answer_ms: then a quiet sentinel is queried again */
+};
 
-static int turned_away(const char *text, const char *bytes, size_t size, bwl_fault *fault)
+typedef enum phase {
+    IDLE = 1,
+    BACKOFF,
+    RESOLVING,
+    CONNECTING, /* with TLS: includes its handshake */
+    QUERYING,
+    WATCHING,
+} phase;
+
+/* What the URL says.  A sentinel owns the texts. */
+typedef struct plan {
+    const char  *service;
+    const char  *user;     /* for the sentinels, not for the service; NULL: none */
+    const char  *password; /* for the sentinels; NULL: none                      */
+    unsigned     hosts_count;
+    bwl_url_host hosts[BWL_URL_HOSTS_MAX];
+} plan;
+
+struct bwl_sentinel {
+    bwl_resp_stream        conn; /* first: the reactor points to its source */
+    bwl_router            *router;
+    bwl_host              *client;
+    const bwl_tls_context *tls; /* NULL: clear text */
+    plan                   plan;
+    phase                  phase;
+    bwl_ms                 phase_ends_at;
+    bwl_ms                 discovery_deadline;
+    bwl_ms                 current_until;  /* time limit of the current sentinel */
+    bool                   is_awaited;     /* a discovery waits for the answer */
+    bool                   has_said_hello; /* the sentinel has answered HELLO */
+    uint64_t               ended;          /* connections that have ended */
+    unsigned               current;        /* index into hosts */
+    unsigned               tried;          /* sentinels in this round */
+    bwl_fault              refusal;        /* of this round: needs correction */
+    bwl_dialer             dialer;
+    bwl_primary            latest_primary; /* the latest; port 0: none yet */
+};
+
+static bwl_sentinel *sentinel_of(const bwl_session *session)
 {
-    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "it wants a password (NOAUTH): give sentinel-password-file=");
-    if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "it does not accept this user and password (WRONGPASS): see sentinel-user= "
-                        "and sentinel-password-file=");
-    if (bwl_redis_error_is(bytes, size, "ERR unknown command"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "this is no sentinel: it says %s; if it is the server, write redis:// or "
-                        "rediss://",
-                        text);
-    return bwl_fail(fault,
-                    bwl_redis_is_not_now(bytes, size) ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
-                    "%s", text);
+    return bwl_router_of(session)->sentinel;
 }
 
-int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size, bwl_fault *fault)
+/* ---- errors as texts for users: what, why, and the URL option to change ---------------------- */
+
+/* An error of the sentinel; the text quotes nothing that repeats a part of the password. */
+static int turned_away(const bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
 {
-    char text[TEXT_ROOM];
+    const char *password = s->plan.password;
+    char        text[TEXT_ROOM];
 
     bwl_redis_error_text(text, sizeof text, bytes, size);
     if (bwl_secret_is_in(password, bytes, size) ||
         bwl_secret_part_is_in(password, text, strlen(text)))
         (void)snprintf(text, sizeof text,
                        "an error that is not quoted: it repeats a part of the password");
-    int status = turned_away(text, bytes, size, fault);
+    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "it wants a password (NOAUTH): give sentinel-password-file=");
+    else if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "it does not accept this user and password (WRONGPASS): see sentinel-user= "
+                       "and sentinel-password-file=");
+    else if (bwl_redis_error_is(bytes, size, "ERR unknown command"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "this is no sentinel: it says %s; if it is the server, write redis:// or "
+                       "rediss://",
+                       text);
+    else
+        (void)bwl_fail(
+            fault, bwl_redis_is_not_now(bytes, size) ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
+            "%s", text);
     bwl_redis_error_code(fault->server_code, text);
-    return status;
-}
-
-int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)
-{
-    return bwl_fail(fault, BWL_STATUS_REFUSED,
-                    "it knows no service \"%.60s\": the path of the URL is the name behind "
-                    "\"sentinel monitor\" in its configuration",
-                    service);
+    return fault->status;
 }
 
 /* A TLS port closes the connection when it gets clear text; a clear-text port may read a TLS
  * handshake and wait for more. */
-void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
+static void add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
 {
     bwl_fault   bare     = *fault;
     bool        is_clear = conn->context == NULL;
@@ -70,51 +142,70 @@ void bwl_sentinel_add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fa
         (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);
 }
 
-enum {
-    BACKOFF_MS    = 1000, /* between two rounds without a discovery */
-    QUIET_PERIODS = 2,    /* times answer_ms: then a quiet sentinel is queried again */
-};
+/* ---- what a sentinel says, and the session --------------------------------------------------- */
 
-typedef enum phase {
-    IDLE = 1,
-    BACKOFF,
-    RESOLVING,
-    CONNECTING, /* with TLS: includes its handshake */
-    QUERYING,
-    WATCHING,
-} phase;
+static bool is_there(const bwl_endpoint *endpoint, const bwl_primary *primary)
+{
+    return endpoint->host != NULL && endpoint->port == primary->port &&
+           strcmp(endpoint->host, primary->host) == 0;
+}
 
-typedef struct host {
-    char    *name;
-    uint16_t port;
-} host;
+static void try_it(bwl_session *session, const bwl_primary *primary)
+{
+    char         host[sizeof primary->host];
+    bwl_endpoint endpoint = { .host = host, .port = primary->port };
 
-struct bwl_sentinel {
-    bwl_resp_stream        conn; /* first: the reactor points to its source */
-    bwl_host              *client;
-    phase                  phase;
-    bwl_ms                 phase_ends_at;
-    bwl_ms                 discovery_deadline;
-    bwl_ms                 current_until;  /* time limit of the current sentinel */
-    bool                   is_awaited;     /* a discovery waits for the answer */
-    bool                   has_said_hello; /* the sentinel has answered HELLO */
-    uint64_t               ended;          /* connections that have ended */
-    unsigned               current;        /* index into hosts */
-    unsigned               tried;          /* sentinels in this round */
-    bwl_fault              refusal;        /* of this round: needs correction */
-    bwl_dialer             dialer;
-    bwl_primary            latest_primary; /* the latest; port 0: none yet */
-    unsigned               hosts_count;
-    host                   hosts[BWL_URL_HOSTS_MAX];
-    char                  *service;
-    char                  *user;
-    char                  *password;
-    const bwl_tls_context *tls;
-    bwl_resolver           resolver;
-    bwl_sentinel_heard    *heard;
-    void (*stirred)(void *arg);
-    void *arg;
-};
+    (void)snprintf(host, sizeof host, "%s", primary->host);
+    (void)snprintf(endpoint.text, sizeof endpoint.text, "%.40s (%.60s:%u)",
+                   sentinel_of(session)->plan.service, primary->host, (unsigned)primary->port);
+    bwl_session_found(session, &endpoint);
+}
+
+static void on_found(bwl_session *session, const bwl_primary *primary, const bwl_fault *fault)
+{
+    const bwl_session_attempt *attempt = &session->attempt;
+
+    if (primary == NULL)
+        bwl_session_not_found(session, fault);
+    else if (attempt->candidate.status == 0 || !is_there(&session->endpoint, primary))
+        try_it(session, primary);
+    else if (!bwl_sentinel_try_next(session, attempt->until))
+        bwl_session_not_found(session, &attempt->candidate);
+}
+
+static void on_moved(bwl_session *session, const bwl_primary *primary)
+{
+    bwl_fault fault;
+
+    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "%s is not the primary any more, %.60s:%u is",
+                   session->endpoint.text, primary->host, (unsigned)primary->port);
+    bwl_session_break(session, &fault, false);
+}
+
+/* With `primary`, fault is NULL: the result of a discovery, or a new primary.  Without: the
+ * discovery has failed, REFUSED or UNREACHABLE. */
+static void hear(bwl_sentinel *s, const bwl_primary *primary, const bwl_fault *fault)
+{
+    bwl_session *session = s->router->sessions;
+    bool         is_new  = primary != NULL && !is_there(&session->endpoint, primary);
+
+    switch (session->phase) {
+    case BWL_SESSION_DOWN:
+    case BWL_SESSION_BACKOFF: break; /* the next attempt queries again */
+    case BWL_SESSION_DISCOVERING: on_found(session, primary, fault); break;
+    case BWL_SESSION_RESOLVING:
+    case BWL_SESSION_CONNECTING:
+    case BWL_SESSION_HANDSHAKE:
+        if (is_new)
+            try_it(session, primary);
+        break;
+    case BWL_SESSION_READY:
+        if (is_new)
+            on_moved(session, primary);
+        break;
+    }
+    session->owner->on_change(session);
+}
 
 static void try_current(bwl_sentinel *s);
 
@@ -142,8 +233,8 @@ static void disconnect(bwl_sentinel *s)
 /* "sentinel 10.0.0.1:26379: no answer" */
 static void name_sentinel(const bwl_sentinel *s, bwl_fault *fault)
 {
-    bwl_fault   bare = *fault;
-    const host *at   = &s->hosts[s->current];
+    bwl_fault           bare = *fault;
+    const bwl_url_host *at   = &s->plan.hosts[s->current];
 
     (void)bwl_fail(fault, (bwl_status)bare.status, "sentinel %.100s:%u: %s", at->name,
                    (unsigned)at->port, bare.text);
@@ -158,13 +249,13 @@ static void round_failed(bwl_sentinel *s, const bwl_fault *last)
     s->is_awaited = false;
     enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
     if (is_awaited)
-        s->heard(s->arg, NULL, &fault);
+        hear(s, NULL, &fault);
 }
 
 static void leave_current(bwl_sentinel *s)
 {
     disconnect(s);
-    s->current = (s->current + 1) % s->hosts_count;
+    s->current = (s->current + 1) % s->plan.hosts_count;
 }
 
 /* This sentinel failed: tries the next one. */
@@ -174,7 +265,7 @@ static void fail_current(bwl_sentinel *s, bwl_fault *fault)
     leave_current(s);
     if (fault->status == BWL_STATUS_REFUSED)
         s->refusal = *fault;
-    if (++s->tried < s->hosts_count)
+    if (++s->tried < s->plan.hosts_count)
         try_current(s);
     else
         round_failed(s, fault);
@@ -187,7 +278,7 @@ static bwl_ms current_ends_at(const bwl_sentinel *s)
     bwl_ms now  = now_of(s);
     bwl_ms left = s->discovery_deadline > now ? s->discovery_deadline - now : 0;
 
-    return now + left / (bwl_ms)(s->hosts_count - s->tried);
+    return now + left / (bwl_ms)(s->plan.hosts_count - s->tried);
 }
 
 static void wake(void *arg)
@@ -204,17 +295,13 @@ static void on_dial(bwl_sentinel *s, int result, bwl_fault *fault)
     }
     enter(s, result == BWL_DIAL_RESOLVING ? RESOLVING : CONNECTING, s->dialer.ends_at);
     if (result == BWL_DIAL_CONNECTING)
-        bwl_frames_reset(&s->conn.frames);
+        s->conn.frames = (bwl_frames){ .long_left = 0 };
 }
 
 static void try_current(bwl_sentinel *s)
 {
-    const host    *at    = &s->hosts[s->current];
-    const bwl_dial to    = { .host     = at->name,
-                             .port     = at->port,
-                             .resolver = s->resolver,
-                             .wake     = wake,
-                             .wake_arg = s->client };
+    const bwl_url_host *at = &s->plan.hosts[s->current];
+    const bwl_dial to = { .host = at->name, .port = at->port, .wake = wake, .wake_arg = s->client };
     bwl_fault      fault = { 0 };
 
     s->current_until = current_ends_at(s);
@@ -246,19 +333,18 @@ static void begin_round(bwl_sentinel *s)
 /* Sends the query; on a new connection HELLO and SUBSCRIBE first. */
 static int send_query(bwl_sentinel *s, bwl_fault *fault)
 {
-    size_t          user     = s->user != NULL ? strlen(s->user) : 0;
-    size_t          password = s->password != NULL ? strlen(s->password) : 0;
+    size_t          user     = s->plan.user != NULL ? strlen(s->plan.user) : 0;
+    size_t          password = s->plan.password != NULL ? strlen(s->plan.password) : 0;
     bool            first    = s->phase == CONNECTING;
     bwl_resp_writer writer;
 
-    if (!bwl_resp_stream_reserve(
-            &s->conn, 3 * (size_t)BWL_SENTINEL_COMMAND_SIZE_MAX + user + password, &writer))
+    if (!bwl_resp_stream_reserve(&s->conn, QUERY_ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (first) {
-        bwl_sentinel_write_hello(&writer, s->user, s->password);
-        bwl_sentinel_write_subscribe(&writer);
+        bwl_redis_write_hello(&writer, s->plan.user, s->plan.password);
+        bwl_resp_write(&writer, "SUBSCRIBE " BWL_SENTINEL_CHANNEL);
     }
-    bwl_sentinel_write_question(&writer, s->service);
+    bwl_resp_write(&writer, "SENTINEL GET-MASTER-ADDR-BY-NAME %s", s->plan.service);
     bwl_resp_stream_commit(&s->conn, &writer);
     enter(s, QUERYING, first ? s->current_until : current_ends_at(s));
     return bwl_stream_flush(&s->conn.stream, fault);
@@ -272,7 +358,7 @@ static void report_primary(bwl_sentinel *s, const bwl_primary *primary)
     s->is_awaited     = false;
     s->latest_primary = *primary;
     if (is_awaited || moved)
-        s->heard(s->arg, &s->latest_primary, NULL);
+        hear(s, &s->latest_primary, NULL);
 }
 
 /* Handles a frame that is not a push: the reply to HELLO, or to the query. */
@@ -284,7 +370,7 @@ static int on_reply(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
         return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent data without a request");
     if (!s->has_said_hello) {
         if (bwl_redis_is_error(bytes, size))
-            return bwl_sentinel_turned_away(s->password, bytes, size, fault);
+            return turned_away(s, bytes, size, fault);
         s->has_said_hello = true;
         return BWL_OK;
     }
@@ -293,8 +379,12 @@ static int on_reply(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
         enter(s, WATCHING, bwl_ms_add(now_of(s), QUIET_PERIODS * s->client->settings.answer_ms));
         report_primary(s, &primary);
         return BWL_OK;
-    case BWL_SENTINEL_UNKNOWN: return bwl_sentinel_knows_none(s->service, fault);
-    case BWL_SENTINEL_ERROR: return bwl_sentinel_turned_away(s->password, bytes, size, fault);
+    case BWL_SENTINEL_UNKNOWN:
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "it knows no service \"%.60s\": the path of the URL is the name behind "
+                        "\"sentinel monitor\" in its configuration",
+                        s->plan.service);
+    case BWL_SENTINEL_ERROR: return turned_away(s, bytes, size, fault);
     case BWL_SENTINEL_STRANGE: break;
     }
     return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent an unexpected reply");
@@ -302,7 +392,7 @@ static int on_reply(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
 
 static void on_broken(bwl_sentinel *s, bwl_fault *fault)
 {
-    bwl_sentinel_add_hint(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
+    add_hint(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     if (s->phase == WATCHING) {
         leave_current(s);
         enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
@@ -324,7 +414,7 @@ static int take_frames(bwl_sentinel *s, bwl_fault *fault)
     while ((status = bwl_resp_stream_frame(&s->conn, &bytes, &size, fault)) > 0) {
         if (bytes[0] != '>')
             status = on_reply(s, bytes, size, fault);
-        else if (bwl_sentinel_read_switch(&primary, s->service, bytes, size))
+        else if (bwl_sentinel_read_switch(&primary, s->plan.service, bytes, size))
             report_primary(s, &primary);
         if (status < 0)
             break;
@@ -354,7 +444,7 @@ static void ready(bwl_source *source, uint32_t events)
     }
     if (status < 0 && s->ended == ended)
         on_broken(s, &fault);
-    s->stirred(s->arg);
+    s->router->owner->on_change(s->router->sessions);
 }
 
 /* ---- exported functions ---------------------------------------------------------------------- */
@@ -369,8 +459,10 @@ static void query_again(bwl_sentinel *s)
         fail_current(s, &fault);
 }
 
-void bwl_sentinel_discover(bwl_sentinel *s)
+void bwl_sentinel_discover(bwl_session *session)
 {
+    bwl_sentinel *s = sentinel_of(session);
+
     s->is_awaited = true;
     if (s->phase == IDLE || s->phase == BACKOFF)
         begin_round(s);
@@ -378,11 +470,13 @@ void bwl_sentinel_discover(bwl_sentinel *s)
         query_again(s);
 }
 
-bool bwl_sentinel_try_next(bwl_sentinel *s, bwl_ms by)
+/* False: all sentinels were queried, or the time is over. */
+bool bwl_sentinel_try_next(bwl_session *session, bwl_ms by)
 {
-    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == QUERYING;
+    bwl_sentinel *s = sentinel_of(session);
+    bool is_asking  = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == QUERYING;
 
-    if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->hosts_count))
+    if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->plan.hosts_count))
         return false;
     s->is_awaited = true;
     if (is_asking)
@@ -425,38 +519,93 @@ void bwl_sentinel_woken(bwl_sentinel *s)
     }
 }
 
-const char *bwl_sentinel_service(const bwl_sentinel *s)
+int bwl_sentinel_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault)
 {
-    return s->service;
+    int status = bwl_single_check_hello(session, hello, fault);
+
+    if (status < 0 || bwl_resp_text_is(&hello->role, "master"))
+        return status;
+    return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
+                    "%s is a replica, and the sentinel names it as the primary",
+                    session->endpoint.text);
+}
+
+bool bwl_sentinel_is_demoted(const bwl_session *session, const char *bytes, size_t size)
+{
+    (void)session;
+    return bwl_redis_error_is(bytes, size, "READONLY");
+}
+
+bool bwl_sentinel_has_moved(const bwl_session *session)
+{
+    const bwl_endpoint *served = &bwl_router_of(session)->served;
+    const bwl_endpoint *now    = &session->endpoint;
+
+    return served->host != NULL &&
+           (now->port != served->port || strcmp(now->host, served->host) != 0);
+}
+
+/* Out of memory: the next connection counts as one to the same server. */
+void bwl_sentinel_served(bwl_session *session)
+{
+    bwl_endpoint *served = &bwl_router_of(session)->served;
+
+    free(served->host);
+    served->host = strdup(session->endpoint.host);
+    served->port = session->endpoint.port;
+}
+
+int bwl_sentinel_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
+                       bwl_fault *fault)
+{
+    const char *name = url->path[0] == '/' ? url->path + 1 : url->path;
+    size_t      size = strcspn(name, "/");
+
+    if (url->host == NULL || url->host[0] == '\0')
+        return bwl_fail(
+            fault, BWL_STATUS_USAGE,
+            "%s: takes the sentinels and a service: %s://HOST:26379,HOST:26379/mymaster",
+            url->scheme, url->scheme);
+    if (size == 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "%s: the path names the service, as the sentinels know it: /mymaster",
+                        url->scheme);
+    if (size > BWL_SENTINEL_NAME_MAX)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a service has at most %d characters",
+                        BWL_SENTINEL_NAME_MAX);
+    for (unsigned i = 0; i < url->hosts_count; i++)
+        if (strlen(url->hosts[i].name) > BWL_RESOLVE_HOST_MAX)
+            return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has at most %d characters",
+                            BWL_RESOLVE_HOST_MAX);
+    (void)snprintf(ret_endpoint->text, sizeof ret_endpoint->text, "%.*s",
+                   (int)(size < 100 ? size : 100), name);
+    *ret_rest = name + size;
+    return BWL_OK;
 }
 
 /* ---- new and free ---------------------------------------------------------------------------- */
 
-int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel_plan *plan,
-                     bwl_fault *fault)
+static int new (bwl_router *router, const plan *of, bwl_fault *fault)
 {
     bwl_sentinel *s   = calloc(1, sizeof *s);
     bool          all = s != NULL;
 
-    assert(plan->hosts_count >= 1 && plan->hosts_count <= BWL_URL_HOSTS_MAX);
+    assert(of->hosts_count >= 1 && of->hosts_count <= BWL_URL_HOSTS_MAX);
     if (all) {
-        bwl_resp_stream_init(&s->conn, &client->reactor, ready);
+        bwl_resp_stream_init(&s->conn, &router->host->reactor, ready);
         bwl_dialer_init(&s->dialer, &s->conn.stream);
-        s->conn.stream.silence_ms = client->settings.answer_ms;
-        s->client                 = client;
-        s->service                = bwl_copy_of(plan->service, &all);
-        s->user                   = bwl_copy_of(plan->user, &all);
-        s->password               = bwl_copy_of(plan->password, &all);
-        s->tls                    = plan->tls;
-        s->resolver               = plan->resolver;
-        s->heard                  = plan->heard;
-        s->stirred                = plan->stirred;
-        s->arg                    = plan->arg;
-        s->hosts_count            = plan->hosts_count;
-        for (unsigned i = 0; i < plan->hosts_count; i++) {
-            uint16_t port    = plan->hosts[i].port;
-            s->hosts[i].name = bwl_copy_of(plan->hosts[i].name, &all);
-            s->hosts[i].port = port != 0 ? port : BWL_SENTINEL_PORT;
+        s->conn.stream.silence_ms = router->host->settings.answer_ms;
+        s->router                 = router;
+        s->client                 = router->host;
+        s->tls                    = router->config->tls;
+        s->plan                   = (plan){ .service     = bwl_copy_of(of->service, &all),
+                                            .user        = bwl_copy_of(of->user, &all),
+                                            .password    = bwl_copy_of(of->password, &all),
+                                            .hosts_count = of->hosts_count };
+        for (unsigned i = 0; i < of->hosts_count; i++) {
+            uint16_t port    = of->hosts[i].port;
+            s->plan.hosts[i] = (bwl_url_host){ .name = bwl_copy_of(of->hosts[i].name, &all),
+                                               .port = port != 0 ? port : BWL_SENTINEL_PORT };
         }
         enter(s, IDLE, BWL_NEVER);
     }
@@ -464,28 +613,8 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_se
         bwl_sentinel_free(s);
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     }
-    *ret_sentinel = s;
+    router->sentinel = s;
     return BWL_OK;
-}
-
-int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel *of,
-                      void *arg)
-{
-    bwl_url_host      hosts[BWL_URL_HOSTS_MAX];
-    bwl_sentinel_plan plan = { .hosts       = hosts,
-                               .hosts_count = of->hosts_count,
-                               .service     = of->service,
-                               .user        = of->user,
-                               .password    = of->password,
-                               .tls         = of->tls,
-                               .resolver    = of->resolver,
-                               .heard       = of->heard,
-                               .stirred     = of->stirred,
-                               .arg         = arg };
-
-    for (unsigned i = 0; i < of->hosts_count; i++)
-        hosts[i] = (bwl_url_host){ .name = of->hosts[i].name, .port = of->hosts[i].port };
-    return bwl_sentinel_new(ret_sentinel, client, &plan, NULL);
 }
 
 void bwl_sentinel_free(bwl_sentinel *s)
@@ -494,10 +623,43 @@ void bwl_sentinel_free(bwl_sentinel *s)
         return;
     bwl_stream_free(&s->conn.stream);
     bwl_dialer_forget(&s->dialer);
-    for (unsigned i = 0; i < s->hosts_count; i++)
-        free(s->hosts[i].name);
-    bwl_secret_free(s->password);
-    free(s->user);
-    free(s->service);
+    for (unsigned i = 0; i < s->plan.hosts_count; i++)
+        free((char *)s->plan.hosts[i].name);
+    bwl_secret_free((char *)s->plan.password);
+    free((char *)s->plan.user);
+    free((char *)s->plan.service);
     free(s);
+}
+
+int bwl_sentinel_open(bwl_router *router, const bwl_url *url, bwl_fault *fault)
+{
+    const char *file = bwl_url_find(url, BWL_SENTINEL_OPTION_PASSWORD);
+    const char *name = url->path[0] == '/' ? url->path + 1 : url->path;
+    char        service[BWL_SENTINEL_NAME_MAX + 1];
+    char       *password = NULL;
+    plan        named    = { .service     = service,
+                             .user        = bwl_url_find(url, BWL_SENTINEL_OPTION_USER),
+                             .hosts_count = url->hosts_count };
+    int         status   = BWL_OK;
+
+    (void)snprintf(service, sizeof service, "%.*s", (int)strcspn(name, "/"), name);
+    memcpy(named.hosts, url->hosts, url->hosts_count * sizeof url->hosts[0]);
+    if (named.user != NULL && file == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "the URL names a user of the sentinels without a password: give "
+                        "sentinel-password-file=");
+    if (file != NULL)
+        status = bwl_secret_read(&password, file, fault);
+    named.password = password;
+    if (status == BWL_OK)
+        status = new (router, &named, fault);
+    bwl_secret_free(password);
+    return status;
+}
+
+int bwl_sentinel_share(bwl_router *router, const bwl_router *of)
+{
+    (void)snprintf(router->sessions->endpoint.text, sizeof router->sessions->endpoint.text,
+                   "%.100s", of->sentinel->plan.service);
+    return new (router, &of->sentinel->plan, NULL);
 }

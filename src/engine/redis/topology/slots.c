@@ -120,17 +120,15 @@ void bwl_slots_forget_all(bwl_session *session)
 
 void bwl_slots_leave(bwl_session *session)
 {
-    bwl_resp_writer writer;
-    char            tag[BWL_QUEUE_TAG_MAX + 1];
+    char tag[BWL_QUEUE_TAG_MAX + 1];
 
     for (unsigned slot = 0; slot < BWL_CLUSTER_SLOTS; slot++) {
         if ((slots_of(session)->done[slot] & HAS_INFO) == 0)
             continue;
-        if (!bwl_resp_stream_reserve(&session->link.conn, LEAVE_ROOM, &writer))
-            return; /* the info expires */
         write_tag(session, (uint16_t)slot, tag);
-        bwl_queue_write_leave(&writer, tag, session->push.id);
-        bwl_resp_stream_commit(&session->link.conn, &writer);
+        if (!bwl_resp_stream_write(&session->link.conn, LEAVE_ROOM, "DEL %s",
+                                   bwl_queue_who_key(tag, session->push.id).text))
+            return; /* the info expires */
     }
 }
 

@@ -13,16 +13,11 @@
  * Source: redis.io, "Redis cluster specification", its sections "Key distribution model", "Hash
  * tags", "MOVED Redirection" and "ASK redirection"; "CLUSTER SLOTS".
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_CLUSTER_H
-#define BWL_ENGINE_REDIS_WIRE_CLUSTER_H
+#pragma once
 
-#include "engine/redis/wire/resp.h"
 #include "engine/redis/wire/sentinel.h"
 
-enum {
-    BWL_CLUSTER_SLOTS            = 16384,
-    BWL_CLUSTER_COMMAND_SIZE_MAX = 64, /* of one of the commands below */
-};
+enum { BWL_CLUSTER_SLOTS = 16384 };
 
 /* The slot of a key: the lower 14 bits of the CRC16 (XMODEM) of its hash tag. */
 uint16_t bwl_cluster_slot(const char *key, size_t size);
@@ -35,9 +30,6 @@ typedef struct bwl_cluster_tags {
 } bwl_cluster_tags;
 
 uint32_t bwl_cluster_tag(bwl_cluster_tags *tags, uint16_t slot);
-
-void bwl_cluster_write_slots(bwl_resp_writer *writer);
-void bwl_cluster_write_asking(bwl_resp_writer *writer);
 
 /* Slots `first` to `last`, and their primary.  Its host is "" if it is the host of the node that
  * replied. */
@@ -73,5 +65,3 @@ typedef struct bwl_redirect {
 
 /* True if the frame is a redirect.  False also for a malformed redirect. */
 bool bwl_cluster_read_redirect(bwl_redirect *ret_redirect, const char *bytes, size_t size);
-
-#endif

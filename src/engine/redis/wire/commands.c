@@ -1,13 +1,26 @@
 /*
- * commands.c -- see commands.h.
+ * commands.c -- see commands.h.  errors.c reads the errors, queue.c the replies of a queue.
  *
- *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
- *  TAKE_TIMESTAMP         EVALSHA script 1 key ...           see take_timestamp.h
- *  without a script       see plain.h
- *  HASH_...               see hash_lock.h
- *  ZSET_...               see zset_lock.h
- *  QUEUE_...              see queue.h
- *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
+ * The table has a row for each command: its words, its script, and the replies that it accepts.  A
+ * word with a percent sign stands for arguments:
+ *
+ *      %S   EVALSHA and the SHA-1 of the script, or EVAL and its text
+ *      %k   the key                  %v   the value               %n   the number
+ *      %l   the lease                %s   it in whole seconds     %E   PX and %l, or EX and %s
+ *      %H   how many keys, the key, and perhaps its counter of fences (Redisson)
+ *      %c   its channel              %C   SPUBLISH in a cluster, where new clients of Redisson
+ *                                         subscribe by SSUBSCRIBE if the servers support it, and
+ *                                         older ones by SUBSCRIBE
+ *      %T   the arguments of scripts/take_timestamp.lua
+ *      %a   what is signalled        %b   the second channel, if there is one
+ *      %Q   4, and the keys L Q B F of queue.h
+ *      %p   the command that sends a push              %o   the previous value
+ *      %m   the entry in Q           %M   every entry that Q may have
+ *      %x   the longest queue
+ *
+ * A bar ends a command; the commands of a row are sent in one piece, so no other command of the
+ * connection comes between MULTI and EXEC.  A number as the reply to DEL means that the server did
+ * not queue the DEL, but carried it out at once, without the check of WATCH.  That is STRANGE.
  *
  * An error is RETRYABLE if its code says that the server cannot serve now, and REFUSED otherwise;
  * in both cases the command was not carried out.  Any other reply is STRANGE: for example +QUEUED,
@@ -15,322 +28,476 @@
  */
 #include "engine/redis/wire/commands.h"
 #include "core/text.h"
-#include "engine/redis/wire/hash_lock.h"
-#include "engine/redis/wire/plain.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/value.h"
-#include "engine/redis/wire/take_timestamp.h"
-#include "engine/redis/wire/zset_lock.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
-    MS_IN_S   = 1000,
-    ROOM      = 1536, /* for a command without its key: the text of a script is longest */
-    ROOM_TAKE = 4096, /* the same for TAKE_TIMESTAMP */
+    MS_IN_S     = 1000,
+    ROOM        = 2048, /* for a command without its keys and the text of its script */
+    BULK_ROOM   = 32,   /* around a key; with what is added to it */
+    NAME_ROOM   = BWL_KEY_MAX + sizeof BWL_HASH_LOCK_CHANNEL + 2,
+    MEMBER_ROOM = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_CHANNEL_MAX + 24,
+    FRAMES_MAX  = 3,
+};
+
+typedef enum form {
+    FLAG = 1,     /* :1 YES   :0 NO */
+    OK_OR_NULL,   /* +OK YES   null NO */
+    OK,           /* +OK YES */
+    QUEUED,       /* +QUEUED YES */
+    EXEC,         /* [:1] YES   [:0], null NO */
+    SHOWN,        /* bulk: the value is shown   null NO */
+    EXPIRY,       /* :n YES   :-1 YES, none   :-2 NO */
+    NO_EXPIRY,    /* :-1 YES   :n FOREIGN_VALUE   :-2 NO */
+    REPLICAS,     /* :n YES if it is as many, NO if fewer */
+    FENCE,        /* :n YES   :-1 NO */
+    TIMESTAMP,    /* bulk: the value that was set   :0 NO   :-1 FOREIGN_VALUE */
+    QUEUE_STATUS, /* see queue.c */
+} form;
+
+typedef struct row {
+    const char   *words;
+    bwl_script_id script;
+    form          replies[FRAMES_MAX]; /* of each frame */
+} row;
+
+static const row rows[] = {
+    [REDIS_SET_IF_ABSENT]         = { "SET %k %v NX %E", 0, { OK_OR_NULL } },
+    [REDIS_SETNX]                 = { "SETNX %k %v", 0, { FLAG } },
+    [REDIS_READ]                  = { "GET %k", 0, { SHOWN } },
+    [REDIS_SWAP]                  = { "GETSET %k %v", 0, { SHOWN } },
+    [REDIS_DELETE]                = { "DEL %k", 0, { FLAG } },
+    [REDIS_EXPIRE]                = { "EXPIRE %k %s", 0, { FLAG } },
+    [REDIS_EXPIRE_NOW]            = { "EXPIRE %k 0", 0, { FLAG } },
+    [REDIS_READ_EXPIRY]           = { "TTL %k", 0, { EXPIRY } },
+    [REDIS_FIND_NO_EXPIRY]        = { "PTTL %k", 0, { NO_EXPIRY } },
+    [REDIS_WATCH_READ]            = { "WATCH %k|GET %k", 0, { OK, SHOWN } },
+    [REDIS_UNWATCH]               = { "UNWATCH", 0, { OK } },
+    [REDIS_DELETE_WATCHED]        = { "MULTI|DEL %k|EXEC", 0, { OK, QUEUED, EXEC } },
+    [REDIS_REPLICATED]            = { "WAIT %n %l", 0, { REPLICAS } },
+    [REDIS_SET_IF_ABSENT_OR_MINE] = { "%S 1 %k %v %l", BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, { FLAG } },
+    [REDIS_EXTEND_IF_MINE]        = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { FLAG } },
+    [REDIS_DELETE_IF_MINE]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { FLAG } },
+    [REDIS_TAKE_TIMESTAMP]        = { "%S 1 %k %T", BWL_SCRIPT_TAKE_TIMESTAMP, { TIMESTAMP } },
+    [REDIS_DROP_TIMESTAMP]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { FLAG } },
+    [REDIS_HASH_TAKE]             = { "%S %H %v %l", BWL_SCRIPT_HASH_TAKE, { FENCE } },
+    [REDIS_HASH_EXTEND]           = { "%S 1 %k %v %l", BWL_SCRIPT_HASH_EXTEND, { FLAG } },
+    [REDIS_HASH_RELEASE] = { "%S 1 %k %v %c PUBLISH %C", BWL_SCRIPT_HASH_RELEASE, { FLAG } },
+    [REDIS_ZSET_TAKE]    = { "%S 1 %k %v %l", BWL_SCRIPT_ZSET_TAKE, { FLAG } },
+    [REDIS_ZSET_EXTEND]  = { "%S 1 %k %v %l", BWL_SCRIPT_ZSET_EXTEND, { FLAG } },
+    [REDIS_ZSET_RELEASE] = { "%S 1 %k %v", BWL_SCRIPT_ZSET_RELEASE, { FLAG } },
+    [REDIS_QUEUE_TAKE]   = { "%S %Q %v %l %p", BWL_SCRIPT_QUEUE_TAKE, { QUEUE_STATUS } },
+    [REDIS_QUEUE_JOIN]   = { "%S %Q %v %l %p %m %n %x", BWL_SCRIPT_QUEUE_JOIN, { QUEUE_STATUS } },
+    [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
+    [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { FLAG } },
+    [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
+    [REDIS_QUEUE_CANCEL]    = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
+    [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %Q %p", BWL_SCRIPT_QUEUE_DISPATCH_NEXT, { QUEUE_STATUS } },
+    [REDIS_QUEUE_REQUEUE] = { "%S %Q %v %l %p %m %o", BWL_SCRIPT_QUEUE_REQUEUE, { QUEUE_STATUS } },
+};
+
+/* DELETE_IF_MINE with a signal.  A list is a key: KEYS[2]. */
+static const row signalling[] = {
+    [BWL_SIGNAL_LIST]    = { "%S 2 %k %a %v", BWL_SCRIPT_DELETE_AND_PUSH, { FLAG } },
+    [BWL_SIGNAL_EVENT]   = { "%S 2 %k %a %v", BWL_SCRIPT_DELETE_AND_KEEP_ONE, { FLAG } },
+    [BWL_SIGNAL_CHANNEL] = { "%S 1 %k %v %a %b", BWL_SCRIPT_DELETE_AND_PUBLISH, { FLAG } },
 };
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static bwl_script_id script_of(bwl_redis_command command)
-{
-    switch (command) {
-    case REDIS_SET_IF_ABSENT_OR_MINE: return BWL_SCRIPT_SET_IF_ABSENT_OR_MINE;
-    case REDIS_EXTEND_IF_MINE: return BWL_SCRIPT_EXTEND_IF_MINE;
-    case REDIS_DELETE_IF_MINE:
-    case REDIS_DROP_TIMESTAMP: return BWL_SCRIPT_DELETE_IF_MINE;
-    case REDIS_TAKE_TIMESTAMP: return BWL_SCRIPT_TAKE_TIMESTAMP;
-    case REDIS_SET_IF_ABSENT:
-    case REDIS_SETNX:
-    case REDIS_READ:
-    case REDIS_SWAP:
-    case REDIS_DELETE:
-    case REDIS_EXPIRE:
-    case REDIS_EXPIRE_NOW:
-    case REDIS_READ_EXPIRY:
-    case REDIS_FIND_NO_EXPIRY:
-    case REDIS_WATCH_READ:
-    case REDIS_UNWATCH:
-    case REDIS_DELETE_WATCHED:
-    case REDIS_HASH_TAKE:
-    case REDIS_HASH_EXTEND:
-    case REDIS_HASH_RELEASE:
-    case REDIS_ZSET_TAKE:
-    case REDIS_ZSET_EXTEND:
-    case REDIS_ZSET_RELEASE:
-    case REDIS_QUEUE_TAKE:
-    case REDIS_QUEUE_JOIN:
-    case REDIS_QUEUE_HEARTBEAT:
-    case REDIS_QUEUE_EXTEND:
-    case REDIS_QUEUE_RELEASE:
-    case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_DISPATCH_NEXT:
-    case REDIS_QUEUE_REQUEUE:
-    case REDIS_REPLICATED: break;
-    }
-    bwl_unreachable("another file writes this command");
-}
-
-static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eval)
+static void write_name_of_script(bwl_resp_writer *writer, const bwl_script *script, bool use_eval)
 {
     bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
-    bwl_resp_write_text(writer, "1");
+    bwl_resp_write_text(writer, use_eval ? script->text : script->sha1);
 }
 
-static bwl_bytes value_of(const bwl_redis_command_args *args, char ret_bytes[BWL_VALUE_MAX])
+void bwl_redis_write_script(bwl_resp_writer *writer, const bwl_script *script, bool use_eval,
+                            unsigned keys, unsigned arguments)
+{
+    bwl_resp_write_array(writer, 3 + arguments);
+    write_name_of_script(writer, script, use_eval);
+    bwl_resp_write_integer(writer, keys);
+}
+
+static void write_value_of(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                           const char *token)
+{
+    char   value[BWL_VALUE_MAX];
+    size_t size = BWL_QUEUE_VALUE_SIZE;
+
+    if (bwl_queue_is(args->command))
+        bwl_queue_value_write(value, args->self->session, token);
+    else
+        size = bwl_value_write(value, args->rules, token, args->number);
+    bwl_resp_write_bulk(writer, value, size);
+}
+
+void bwl_redis_write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     if (args->value != NULL)
-        return (bwl_bytes){ args->value, args->value_size };
-    return (bwl_bytes){ ret_bytes,
-                        bwl_value_write(ret_bytes, args->rules, args->token, args->number) };
+        bwl_resp_write_bulk(writer, args->value, args->value_size);
+    else
+        write_value_of(writer, args, args->token);
 }
 
-static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+static int64_t seconds_of(bwl_ms lease_ms)
 {
-    char      bytes[BWL_VALUE_MAX];
-    bwl_bytes value = value_of(args, bytes);
-
-    bwl_resp_write_bulk(writer, value.at, value.size);
+    return (lease_ms + MS_IN_S - 1) / MS_IN_S;
 }
 
-static void write_set(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+static void write_expiry(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     bool in_seconds = args->rules != NULL && args->rules->lease_in_seconds;
 
-    bwl_resp_write_array(writer, 6);
-    bwl_resp_write_text(writer, "SET");
-    bwl_resp_write_bulk(writer, args->key, args->key_size);
-    write_value(writer, args);
-    bwl_resp_write_text(writer, "NX");
     bwl_resp_write_text(writer, in_seconds ? "EX" : "PX");
-    bwl_resp_write_integer(writer,
-                           in_seconds ? (args->lease_ms + MS_IN_S - 1) / MS_IN_S : args->lease_ms);
+    bwl_resp_write_integer(writer, in_seconds ? seconds_of(args->lease_ms) : args->lease_ms);
 }
 
-/* A script with the value, and perhaps the lease, as its arguments. */
-static void write_scripted(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+/* A key beside that of the lock: before, key, after; without has_braces, with {} around the key. */
+static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                             bool has_braces, const char *before, const char *after)
 {
-    bool has_lease = args->command != REDIS_DELETE_IF_MINE && args->command != REDIS_DROP_TIMESTAMP;
+    char   name[NAME_ROOM];
+    size_t size       = strlen(before);
+    size_t after_size = strlen(after);
 
-    bwl_resp_write_array(writer, has_lease ? 6 : 5);
-    write_script(writer, script_of(args->command), args->use_eval);
+    assert(size + args->key_size + 2 + after_size <= sizeof name);
+    memcpy(name, before, size);
+    if (!has_braces)
+        name[size++] = '{';
+    memcpy(name + size, args->key, args->key_size);
+    size += args->key_size;
+    if (!has_braces)
+        name[size++] = '}';
+    memcpy(name + size, after, after_size);
+    bwl_resp_write_bulk(writer, name, size + after_size);
+}
+
+/* The same as RedissonObject.prefixName. */
+static void write_hash_name(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                            const char *prefix)
+{
+    write_key_beside(writer, args, memchr(args->key, '{', args->key_size) != NULL, prefix, "");
+}
+
+static bool counts_fences(const bwl_redis_command_args *args)
+{
+    return args->rules != NULL && args->rules->counts_fences;
+}
+
+static void write_hash_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    bwl_resp_write_text(writer, counts_fences(args) ? "2" : "1");
     bwl_resp_write_bulk(writer, args->key, args->key_size);
-    write_value(writer, args);
-    if (has_lease)
-        bwl_resp_write_integer(writer, args->lease_ms);
+    if (counts_fences(args))
+        write_hash_name(writer, args, BWL_HASH_LOCK_COUNTER);
 }
 
-static void write_signalled(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+static void write_queue_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    char bytes[BWL_VALUE_MAX];
+    const char *tag;
+    bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
 
-    bwl_signal_write(writer, &args->signal, args->use_eval,
-                     (bwl_bytes){ args->key, args->key_size }, value_of(args, bytes));
-}
-
-static void write_take(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    bwl_resp_write_array(writer, 4 + BWL_TAKE_TIMESTAMP_ARGUMENTS);
-    write_script(writer, script_of(args->command), args->use_eval);
+    assert(args->self != NULL);
+    bwl_resp_write_text(writer, "4");
     bwl_resp_write_bulk(writer, args->key, args->key_size);
-    bwl_take_timestamp_write(writer, args);
+    write_key_beside(writer, args, is_tagged, "", BWL_QUEUE_WAITERS);
+    write_key_beside(writer, args, is_tagged, "", BWL_QUEUE_HEARTBEATS);
+    bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
 }
 
+/* In lower case, the script counts no waiter as dead: see queue_serve.lua. */
+static void write_publish(bwl_resp_writer *writer, const bwl_queue_self *self)
+{
+    bwl_resp_write_text(writer, self->is_patient            ? "spublish"
+                                : self->uses_sharded_pubsub ? "SPUBLISH"
+                                                            : "PUBLISH");
+}
+
+static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                         const char *push_channel)
+{
+    char                  value[BWL_QUEUE_VALUE_SIZE + 1];
+    char                  member[MEMBER_ROOM];
+    const bwl_queue_self *self = args->self;
+
+    bwl_queue_value_write(value, self->session, args->token);
+    (void)snprintf(member, sizeof member, "%s %u.%016llx %s %lld", value, (unsigned)self->slot,
+                   (unsigned long long)self->generation, push_channel,
+                   (long long)self->provisional_ttl_ms);
+    bwl_resp_write_text(writer, member);
+}
+
+/* One for each channel that is different from those before it.  Returns their number; writer NULL:
+ * writes nothing. */
+static unsigned write_members(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    const bwl_queue_self *self  = args->self;
+    unsigned              count = 0;
+
+    for (unsigned nth = 0; nth < BWL_QUEUE_CHANNELS; nth++) {
+        bool is_other = self->push_channels[nth][0] != '\0';
+        for (unsigned i = 0; i < nth; i++)
+            is_other = is_other && strcmp(self->push_channels[i], self->push_channels[nth]) != 0;
+        count += is_other;
+        if (is_other && writer != NULL)
+            write_member(writer, args, self->push_channels[nth]);
+    }
+    return count;
+}
+
+/* How many items the letter stands for. */
+static unsigned items_of(const bwl_redis_command_args *args, char letter)
+{
+    switch (letter) {
+    case 'S':
+    case 'E': return 2;
+    case 'H': return counts_fences(args) ? 3 : 2;
+    case 'C': return args->is_of_cluster;
+    case 'T': return BWL_TAKE_TIMESTAMP_ARGUMENTS;
+    case 'b': return args->signal.names[1].size != 0;
+    case 'Q': return 5;
+    case 'M': return write_members(NULL, args);
+    }
+    return 1;
+}
+
+static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                        bwl_script_id script, char letter)
+{
+    const bwl_bytes *names = args->signal.names;
+
+    switch (letter) {
+    case 'S': write_name_of_script(writer, &bwl_scripts[script], args->use_eval); return;
+    case 'k': bwl_resp_write_bulk(writer, args->key, args->key_size); return;
+    case 'v': bwl_redis_write_value(writer, args); return;
+    case 'n': bwl_resp_write_integer(writer, args->number); return;
+    case 'l': bwl_resp_write_integer(writer, args->lease_ms); return;
+    case 's': bwl_resp_write_integer(writer, seconds_of(args->lease_ms)); return;
+    case 'E': write_expiry(writer, args); return;
+    case 'H': write_hash_keys(writer, args); return;
+    case 'c': write_hash_name(writer, args, BWL_HASH_LOCK_CHANNEL); return;
+    case 'C':
+        if (args->is_of_cluster)
+            bwl_resp_write_text(writer, "SPUBLISH");
+        return;
+    case 'T': bwl_take_timestamp_write(writer, args->rules, args->token, args->lease_ms); return;
+    case 'a': bwl_resp_write_bulk(writer, names[0].at, names[0].size); return;
+    case 'b':
+        if (names[1].size != 0)
+            bwl_resp_write_bulk(writer, names[1].at, names[1].size);
+        return;
+    case 'Q': write_queue_keys(writer, args); return;
+    case 'p': write_publish(writer, args->self); return;
+    case 'm': write_member(writer, args, args->self->push_channels[0]); return;
+    case 'M': (void)write_members(writer, args); return;
+    case 'o': write_value_of(writer, args, args->previous_token); return;
+    case 'x': bwl_resp_write_integer(writer, args->self->queue_max); return;
+    }
+    bwl_unreachable("no such word");
+}
+
+static const row *row_of(const bwl_redis_command_args *args)
+{
+    bool is_signal = args->command == REDIS_DELETE_IF_MINE && args->signal.kind != BWL_SIGNAL_NONE;
+
+    return is_signal ? &signalling[args->signal.kind] : &rows[args->command];
+}
+
+/* Writes one command.  Returns the end of its words. */
+static const char *write_command(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                                 bwl_script_id script, const char *words)
+{
+    uint32_t    count = 1;
+    const char *end   = words;
+
+    for (; *end != '\0' && *end != '|'; end++)
+        if (*end == ' ')
+            count++;
+        else if (*end == '%')
+            count += items_of(args, end[1]) - 1;
+    bwl_resp_write_array(writer, count);
+    for (const char *word = words, *next; word < end; word = next + 1) {
+        for (next = word; next < end && *next != ' ';)
+            next++;
+        if (*word != '%')
+            bwl_resp_write_bulk(writer, word, (size_t)(next - word));
+        else
+            write_items(writer, args, script, word[1]);
+    }
+    return end;
+}
+
+/* WAIT with 0 ms would wait for ever. */
 void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    if (args->command == REDIS_SET_IF_ABSENT)
-        write_set(writer, args);
-    else if (args->command == REDIS_TAKE_TIMESTAMP)
-        write_take(writer, args);
-    else if (bwl_plain_is(args->command))
-        bwl_plain_write(writer, args);
-    else if (bwl_hash_lock_is(args->command))
-        bwl_hash_lock_write(writer, args);
-    else if (bwl_zset_lock_is(args->command))
-        bwl_zset_lock_write(writer, args);
-    else if (bwl_queue_is(args->command))
-        bwl_queue_write(writer, args);
-    else if (args->command == REDIS_DELETE_IF_MINE && args->signal.kind != BWL_SIGNAL_NONE)
-        write_signalled(writer, args);
+    const row  *r     = row_of(args);
+    const char *words = r->words;
+
+    assert(args->command != REDIS_REPLICATED || (args->number > 0 && args->lease_ms > 0));
+    words = write_command(writer, args, r->script, words);
+    while (*words == '|')
+        words = write_command(writer, args, r->script, words + 1);
+}
+
+void bwl_redis_write_hello(bwl_resp_writer *writer, const char *user, const char *password)
+{
+    if (password == NULL)
+        bwl_resp_write(writer, "HELLO 3");
     else
-        write_scripted(writer, args);
+        bwl_resp_write(writer, "HELLO 3 AUTH %s %s", user != NULL ? user : "default", password);
 }
 
 size_t bwl_redis_size_max(bwl_redis_command command, size_t key_size)
 {
-    if (bwl_queue_is(command))
-        return bwl_queue_size_max(key_size);
-    if (bwl_hash_lock_is(command))
-        return bwl_hash_lock_size_max(key_size);
-    if (bwl_zset_lock_is(command))
-        return bwl_zset_lock_size_max(key_size);
-    return (command == REDIS_TAKE_TIMESTAMP ? ROOM_TAKE : ROOM) +
-           key_size * bwl_redis_frames(command);
+    bool has_script = rows[command].words[0] == '%';
+
+    return ROOM + (has_script ? bwl_scripts[rows[command].script].size : 0) +
+           3 * (key_size + BULK_ROOM);
 }
 
 unsigned bwl_redis_frames(bwl_redis_command command)
 {
-    if (command == REDIS_WATCH_READ)
-        return 2;
-    return command == REDIS_DELETE_WATCHED ? 3 : 1;
+    unsigned frames = 1;
+
+    while (frames < FRAMES_MAX && rows[command].replies[frames] != 0)
+        frames++;
+    return frames;
 }
 
 bool bwl_redis_shows_value(bwl_redis_command command)
 {
-    return command == REDIS_READ || command == REDIS_SWAP || command == REDIS_WATCH_READ;
+    return rows[command].replies[bwl_redis_frames(command) - 1] == SHOWN;
 }
 
-void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
-                                  bool use_eval)
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static bwl_redis_verdict answer(bwl_redis_reply *ret_reply, bwl_answer answer_)
 {
-    bwl_resp_write_array(writer, 4);
-    write_script(writer, BWL_SCRIPT_HOLDER_QUERY, use_eval);
-    bwl_resp_write_bulk(writer, key, key_size);
+    ret_reply->answer = answer_;
+    return BWL_REDIS_ANSWER;
 }
 
-/* ---- errors ---------------------------------------------------------------------------------- */
-
-/* The codes of a server that cannot serve now. */
-static const char *const not_now[] = {
-    "LOADING",  "BUSY",    "MASTERDOWN",  "READONLY", "NOREPLICAS",
-    "TRYAGAIN", "MISCONF", "CLUSTERDOWN", "OOM",
-};
-
-static bool first_value(const char *bytes, size_t size, bwl_resp_value *ret_value)
+static bwl_redis_verdict read_text(const bwl_resp_value *value, const char *text,
+                                   bwl_redis_reply *ret_reply)
 {
-    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
-
-    return bwl_resp_next_bare(&cursor, ret_value);
+    if (value->type == '+' && bwl_resp_text_is(value, text))
+        return answer(ret_reply, BWL_YES);
+    return BWL_REDIS_STRANGE;
 }
 
-static bool is_error_value(const bwl_resp_value *value)
+static bwl_redis_verdict read_shown(const bwl_redis_command_args *args, const bwl_resp_value *value,
+                                    bwl_redis_reply *ret_reply)
 {
-    return value->type == '-' || value->type == '!';
+    char    mine[BWL_VALUE_MAX];
+    int64_t timestamp;
+
+    if (value->type != '$')
+        return BWL_REDIS_STRANGE;
+    if (!bwl_value_read_plausible(&timestamp, args->rules, value->text, value->size))
+        return answer(ret_reply, BWL_FOREIGN_VALUE); /* not of these rules */
+    size_t size       = bwl_value_write(mine, args->rules, args->token, args->number);
+    ret_reply->number = (uint64_t)timestamp;
+    ret_reply->value  = (bwl_redis_value){
+         .is_mine = size == value->size && memcmp(mine, value->text, size) == 0,
+         .hash    = bwl_value_hash(value->text, value->size),
+    };
+    return answer(ret_reply, BWL_YES);
 }
 
-bool bwl_redis_is_error(const char *bytes, size_t size)
+static bwl_redis_verdict read_taken(const bwl_redis_command_args *args, const bwl_resp_value *value,
+                                    bwl_redis_reply *ret_reply)
 {
-    bwl_resp_value value;
+    int64_t timestamp;
 
-    return first_value(bytes, size, &value) && is_error_value(&value);
+    if (value->type != '$' || !bwl_value_read(&timestamp, args->rules, value->text, value->size))
+        return BWL_REDIS_STRANGE;
+    ret_reply->number = (uint64_t)timestamp;
+    ret_reply->value =
+        (bwl_redis_value){ .is_mine = true, .hash = bwl_value_hash(value->text, value->size) };
+    return answer(ret_reply, BWL_YES);
 }
 
-static bool starts_with_code(const char *text, size_t size, const char *code)
+static bwl_redis_verdict read_flag(const bwl_resp_value *value, bwl_redis_reply *ret_reply)
 {
-    size_t length = strlen(code);
-
-    return size >= length && memcmp(text, code, length) == 0 &&
-           (size == length || text[length] == ' ');
+    if (value->type != ':' || (value->integer != 0 && value->integer != 1))
+        return BWL_REDIS_STRANGE;
+    return answer(ret_reply, value->integer == 1 ? BWL_YES : BWL_NO);
 }
 
-/* The offset at which the server quotes the arguments of the command; size: it quotes none. */
-static size_t quote_begins_at(const char *text, size_t size)
+static bwl_redis_verdict read_exec(bwl_resp_cursor *cursor, const bwl_resp_value *value,
+                                   bwl_redis_reply *ret_reply)
 {
-    static const char mark[] = "with args beginning with";
-    size_t            length = sizeof mark - 1;
+    bwl_resp_value deleted;
 
-    for (size_t i = 0; i + length <= size; i++)
-        if (memcmp(text + i, mark, length) == 0)
-            return i;
-    return size;
+    if (value->type != '*' || value->count != 1 || !bwl_resp_next_bare(cursor, &deleted))
+        return BWL_REDIS_STRANGE;
+    return read_flag(&deleted, ret_reply);
 }
 
-/* Redis before 7 wraps the error of a command in a script: "ERR Error running script (...):
- * @user_script:3: @user_script: 3: -OOM command not allowed", or "@user_script: 3: -OOM ..." if the
- * script returns it.  The offset of the code; 0: the error is not wrapped. */
-static size_t wrapped_error_at(const char *text, size_t size)
+/* A number of at least the form's minimum. */
+static bwl_redis_verdict read_number(form form_, const bwl_redis_command_args *args, int64_t number,
+                                     bwl_redis_reply *ret_reply)
 {
-    static const char script[] = "@user_script";
+    if (form_ == NO_EXPIRY)
+        return answer(ret_reply, number == -2   ? BWL_NO
+                                 : number == -1 ? BWL_YES
+                                                : BWL_FOREIGN_VALUE);
+    ret_reply->number = number >= 0 ? (uint64_t)number : 0;
+    if (form_ == REPLICAS)
+        return answer(ret_reply, number >= args->number ? BWL_YES : BWL_NO);
+    if (form_ == FENCE)
+        return answer(ret_reply, number >= 0 ? BWL_YES : BWL_NO);
+    if (number == -1)
+        ret_reply->number = REDIS_NO_EXPIRY;
+    return answer(ret_reply, number == -2 ? BWL_NO : BWL_YES);
+}
 
-    if (!starts_with_code(text, size, "ERR") &&
-        (size < sizeof script || memcmp(text, script, sizeof script - 1) != 0))
-        return 0;
-    for (size_t i = 1; i + 1 < size; i++) {
-        size_t end = i + 1;
-        while (end < size && text[end] >= 'A' && text[end] <= 'Z')
-            end++;
-        if (text[i] == '-' && text[i - 1] == ' ' && end > i + 2 && end < size && text[end] == ' ')
-            return i + 1;
+static bwl_redis_verdict read_as(form form_, const bwl_redis_command_args *args,
+                                 bwl_resp_cursor *cursor, const bwl_resp_value *value,
+                                 bwl_redis_reply *ret_reply)
+{
+    int64_t min = form_ == REPLICAS ? 0 : form_ == FENCE ? -1 : -2;
+
+    switch (form_) {
+    case FLAG: return read_flag(value, ret_reply);
+    case OK: return read_text(value, "OK", ret_reply);
+    case QUEUED: return read_text(value, "QUEUED", ret_reply);
+    case OK_OR_NULL:
+    case EXEC:
+    case SHOWN:
+        if (value->type == '_')
+            return answer(ret_reply, BWL_NO);
+        if (form_ == SHOWN)
+            return read_shown(args, value, ret_reply);
+        return form_ == EXEC ? read_exec(cursor, value, ret_reply)
+                             : read_text(value, "OK", ret_reply);
+    case TIMESTAMP:
+        if (value->type == ':' && (value->integer == 0 || value->integer == -1))
+            return answer(ret_reply, value->integer == 0 ? BWL_NO : BWL_FOREIGN_VALUE);
+        return read_taken(args, value, ret_reply);
+    case QUEUE_STATUS: return bwl_queue_read(args->command, cursor, value, ret_reply);
+    case EXPIRY:
+    case NO_EXPIRY:
+    case REPLICAS:
+    case FENCE:
+        if (value->type != ':' || value->integer < min)
+            return BWL_REDIS_STRANGE;
+        return read_number(form_, args, value->integer, ret_reply);
     }
-    return 0;
-}
-
-static bool has_code(const bwl_resp_value *error, const char *code)
-{
-    size_t at = wrapped_error_at(error->text, quote_begins_at(error->text, error->size));
-
-    return starts_with_code(error->text + at, error->size - at, code);
-}
-
-bool bwl_redis_error_is(const char *bytes, size_t size, const char *code)
-{
-    bwl_resp_value value;
-
-    return first_value(bytes, size, &value) && is_error_value(&value) && has_code(&value, code);
-}
-
-bool bwl_redis_is_not_now(const char *bytes, size_t size)
-{
-    for (size_t i = 0; i < sizeof not_now / sizeof not_now[0]; i++)
-        if (bwl_redis_error_is(bytes, size, not_now[i]))
-            return true;
-    return false;
-}
-
-void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size)
-{
-    bwl_resp_value value;
-    size_t         length = 0;
-
-    assert(capacity > 0);
-    ret_text[0] = '\0';
-    if (!first_value(bytes, size, &value) || !is_error_value(&value))
-        return;
-    size_t end = quote_begins_at(value.text, value.size);
-    while (end > 0 && (value.text[end - 1] == ' ' || value.text[end - 1] == ','))
-        end--;
-    size_t begin = wrapped_error_at(value.text, end);
-    for (size_t i = begin; i < end && length + 1 < capacity; i++) {
-        unsigned char c    = (unsigned char)value.text[i];
-        ret_text[length++] = c >= 0x20 && c < 0x7f ? (char)c : '?';
-    }
-    ret_text[length] = '\0';
-    if (length < end - begin)
-        bwl_mark_cut(ret_text);
-}
-
-/* The length of the code at the beginning of the text; 0 if it does not begin with one. */
-static size_t code_length(const char *text)
-{
-    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    bool   is_one = length > 1 && length < BOWLINE_SERVER_CODE_MAX;
-
-    return is_one && (text[length] == ' ' || text[length] == '\0') ? length : 0;
-}
-
-void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text)
-{
-    size_t length = code_length(text);
-
-    memcpy(ret_code, text, length);
-    ret_code[length] = '\0';
+    bwl_unreachable("a form outside of its enum");
 }
 
 /* True for the errors of WAIT on a server that has become a replica.  That is RETRYABLE: the engine
  * looks for the primary, or waits until the server is one again. */
-static bool is_of_replica(const bwl_resp_value *error)
+static bool is_of_replica(const char *bytes, size_t size)
 {
-    static const char text[] = "replica instances";
-    size_t            length = sizeof text - 1;
-
-    if (has_code(error, "UNBLOCKED"))
-        return true;
-    for (size_t i = 0; i + length <= error->size; i++)
-        if (memcmp(error->text + i, text, length) == 0)
-            return true;
-    return false;
+    return bwl_redis_error_is(bytes, size, "UNBLOCKED") ||
+           memmem(bytes, size, "replica instances", strlen("replica instances")) != NULL;
 }
 
 static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *ret_answer)
@@ -341,54 +508,37 @@ static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *
     return BWL_REDIS_ANSWER;
 }
 
-/* ---- replies --------------------------------------------------------------------------------- */
-
-static bwl_redis_verdict answer(bwl_answer *ret_answer, bwl_answer answer_)
-{
-    *ret_answer = answer_;
-    return BWL_REDIS_ANSWER;
-}
-
-static bwl_redis_verdict read_set(const bwl_resp_value *value, bwl_answer *ret_answer)
-{
-    if (value->type == '+' && bwl_resp_text_is(value, "OK"))
-        return answer(ret_answer, BWL_YES);
-    if (value->type == '_')
-        return answer(ret_answer, BWL_NO);
-    return BWL_REDIS_STRANGE;
-}
-
 bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply)
 {
-    bwl_resp_value value;
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
 
     assert(nth < bwl_redis_frames(args->command));
     *ret_reply = (bwl_redis_reply){ 0 };
-    if (!first_value(bytes, size, &value))
-        return BWL_REDIS_STRANGE;
-    if (is_error_value(&value)) {
-        if (bwl_redis_shows_value(args->command) && has_code(&value, "WRONGTYPE"))
-            return answer(&ret_reply->answer, BWL_FOREIGN_VALUE); /* a list, a set ... */
-        if (args->command == REDIS_REPLICATED && is_of_replica(&value))
-            return answer(&ret_reply->answer, BWL_RETRYABLE);
+    if (bwl_redis_is_error(bytes, size)) {
+        if (bwl_redis_shows_value(args->command) && bwl_redis_error_is(bytes, size, "WRONGTYPE"))
+            return answer(ret_reply, BWL_FOREIGN_VALUE); /* a list, a set ... */
+        if (args->command == REDIS_REPLICATED && is_of_replica(bytes, size))
+            return answer(ret_reply, BWL_RETRYABLE);
         return read_error(bytes, size, &ret_reply->answer);
     }
-    if (args->command == REDIS_SET_IF_ABSENT)
-        return read_set(&value, &ret_reply->answer);
-    if (args->command == REDIS_TAKE_TIMESTAMP)
-        return bwl_take_timestamp_read(args, bytes, size, ret_reply);
-    if (bwl_plain_is(args->command))
-        return bwl_plain_read(args, nth, bytes, size, ret_reply);
-    if (bwl_queue_is(args->command))
-        return bwl_queue_read(args, bytes, size, ret_reply);
-    if (args->command == REDIS_HASH_TAKE)
-        return bwl_hash_lock_read(&value, ret_reply);
-    if (value.type == ':' && value.integer == 1)
-        return answer(&ret_reply->answer, BWL_YES);
-    if (value.type == ':' && value.integer == 0)
-        return answer(&ret_reply->answer, BWL_NO);
-    return BWL_REDIS_STRANGE;
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_REDIS_STRANGE;
+    return read_as(rows[args->command].replies[nth], args, &cursor, &value, ret_reply);
+}
+
+/* ---- holder queries -------------------------------------------------------------------------- */
+
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const bwl_script *script, bwl_bytes key,
+                                  const char *tag, bool use_eval)
+{
+    bool has_tag = tag[0] != '\0';
+
+    bwl_redis_write_script(writer, script, use_eval, 1, has_tag ? 2 : 1);
+    bwl_resp_write_bulk(writer, key.at, key.size);
+    if (has_tag)
+        bwl_resp_write_text(writer, bwl_queue_who_key(tag, "").text);
 }
 
 static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *value)
@@ -451,5 +601,75 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
     ret_holder->value_size = value.size;
     if (has_client_info && !read_client_info(&cursor, ret_holder))
         return BWL_REDIS_STRANGE;
-    return answer(ret_answer, BWL_YES);
+    *ret_answer = BWL_YES;
+    return BWL_REDIS_ANSWER;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/*
+ *  EVALSHA script n key ... value ... lease        :n        [1, 0, -1, ...]
+ *
+ * A number: YES for each.  An array: for each key 1 (YES), 0 (NO), or -1 (send this one alone).  An
+ * error is the reply to the whole call.  If the server cannot serve now, it would be the same for
+ * each extension.  Any other error may be about one key only: an ACL forbids it, or another node of
+ * a cluster has it.  So each extension is then sent alone.
+ */
+
+_Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame has room for each reply");
+
+bool bwl_batch_takes(bwl_redis_command command)
+{
+    return command == REDIS_EXTEND_IF_MINE || command == REDIS_QUEUE_EXTEND;
+}
+
+size_t bwl_batch_size_max(unsigned count, size_t keys_size)
+{
+    return ROOM + keys_size + count * (size_t)(BULK_ROOM + BWL_VALUE_MAX);
+}
+
+void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval)
+{
+    assert(count >= 1);
+    assert(count <= BWL_BATCH_MAX);
+    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE], use_eval, count,
+                           2 * count + 1);
+}
+
+/* TRYAGAIN: a cluster is moving the slot, and the keys of this call are on two nodes. */
+static bwl_batch_verdict read_batch_error(const char *bytes, size_t size)
+{
+    if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
+        return BWL_BATCH_NOSCRIPT;
+    if (bwl_redis_error_is(bytes, size, "TRYAGAIN"))
+        return BWL_BATCH_ALONE;
+    return bwl_redis_is_not_now(bytes, size) ? BWL_BATCH_RETRYABLE : BWL_BATCH_ALONE;
+}
+
+bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
+                                 bwl_batch_reply *ret_reply)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+    bwl_batch_reply reply;
+
+    assert(count >= 1);
+    assert(count <= BWL_BATCH_MAX);
+    if (bwl_redis_is_error(bytes, size))
+        return read_batch_error(bytes, size);
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_BATCH_STRANGE;
+    bool all_are_ours = value.type == ':' && value.integer == count;
+    if (!all_are_ours && (value.type != '*' || value.count != count))
+        return BWL_BATCH_STRANGE;
+    for (unsigned i = 0; i < count; i++) {
+        if (all_are_ours)
+            value.integer = 1;
+        else if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < -1 ||
+                 value.integer > 1)
+            return BWL_BATCH_STRANGE;
+        reply.answers[i] = value.integer == 1 ? BWL_YES : value.integer == 0 ? BWL_NO : 0;
+    }
+    *ret_reply = reply;
+    return BWL_BATCH_EACH;
 }

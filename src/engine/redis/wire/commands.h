@@ -1,17 +1,33 @@
 /*
  * commands.h -- writes the commands of protocol/store/redis.h, and reads their replies.  No I/O.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_COMMANDS_H
-#define BWL_ENGINE_REDIS_WIRE_COMMANDS_H
+#pragma once
 
 #include "core/compat_rules.h"
 #include "core/status.h"
 #include "engine/redis/wire/resp.h"
-#include "engine/redis/wire/signal.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
 typedef struct bwl_queue_self bwl_queue_self; /* engine/redis/wire/queue.h */
+
+/* How DELETE_IF_MINE also wakes the waiters of another program. */
+typedef enum bwl_signal_kind {
+    BWL_SIGNAL_NONE = 0,
+    BWL_SIGNAL_LIST,    /* DEL list; LPUSH list 1; PEXPIRE list 1000 */
+    BWL_SIGNAL_EVENT,   /* LPUSH list 1; LTRIM list 0 0 */
+    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key; also to a second channel if there is one */
+} bwl_signal_kind;
+
+/* The names of a list or a channel, and of a second channel (size 0: none).  Borrowed. */
+typedef struct bwl_signal {
+    bwl_signal_kind kind;
+    bwl_bytes       names[2];
+} bwl_signal;
+
+/* Redisson's channel and counter of a key follow: with {} around a key that has no `{`. */
+#define BWL_HASH_LOCK_CHANNEL "redisson_lock__channel:" /* a release publishes 0 on it */
+#define BWL_HASH_LOCK_COUNTER "redisson_lock_token:"    /* the counter of RFencedLock */
 
 /* The arguments of a command.  Borrowed. */
 typedef struct bwl_redis_command_args {
@@ -42,9 +58,17 @@ unsigned bwl_redis_frames(bwl_redis_command command);
 /* True if the reply may be a value of any length.  A value too long for a frame is foreign. */
 bool bwl_redis_shows_value(bwl_redis_command command);
 
-/* Writes the holder query of a string, for any protocol.  See bwl_redis_read_holder_query. */
-void bwl_redis_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
-                                  bool use_eval);
+/* HELLO 3, with AUTH unless password is NULL.  user may be NULL. */
+void bwl_redis_write_hello(bwl_resp_writer *writer, const char *user, const char *password);
+
+struct bwl_script; /* engine/redis/wire/scripts.h, which is generated */
+
+/* The beginning of a script's command: `arguments` items follow, that many keys first. */
+void bwl_redis_write_script(bwl_resp_writer *writer, const struct bwl_script *script, bool use_eval,
+                            unsigned keys, unsigned arguments);
+
+/* The value of these arguments. */
+void bwl_redis_write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
 typedef enum bwl_redis_verdict {
     BWL_REDIS_ANSWER = 1,
@@ -65,6 +89,11 @@ typedef struct bwl_redis_reply {
 bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
+/* Writes the query for the holder of a lock; its script depends on the protocol.  tag: that of the
+ * client info's keys, "" without one. */
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const struct bwl_script *script,
+                                  bwl_bytes key, const char *tag, bool use_eval);
+
 /* Bytes that are read: of the value, one more than any value of bowline has; of a text. */
 enum { BWL_HOLDER_REPLY_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_HOLDER_REPLY_TEXT_MAX = 64 };
 
@@ -74,7 +103,7 @@ typedef struct bwl_holder_reply {
     size_t  value_size;
     char    value[BWL_HOLDER_REPLY_VALUE_MAX + 1];
 
-    /* After bwl_queue_write_holder_query; 0 and "": not known. */
+    /* With protocol queue; 0 and "": not known. */
     int64_t uid;
     int64_t pid;
     char    host[BWL_HOLDER_REPLY_TEXT_MAX];
@@ -83,6 +112,46 @@ typedef struct bwl_holder_reply {
 
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
                                               bwl_answer *ret_answer, bwl_holder_reply *ret_holder);
+
+/* ---- batches */
+
+/* Many extensions as one call of a script, with one reply for each.  Each is the EXTEND command of
+ * its key, with the meaning of protocol/store/redis.h and protocol/store/queue.h, all of them at
+ * the same time.  An error of one is the reply to that one; if the whole call fails, none was
+ * carried out.
+ *
+ * MAX: a server does nothing else during the call, and a larger batch is not cheaper for each.
+ * MIN: a smaller batch costs as much as single commands.  See docs/design/renewals.md. */
+enum { BWL_BATCH_MIN = 4, BWL_BATCH_MAX = 32 };
+
+/* True for a command that can be in a batch. */
+bool bwl_batch_takes(bwl_redis_command command);
+
+/* Bytes of the command, at most.  keys_size: of all keys together. */
+size_t bwl_batch_size_max(unsigned count, size_t keys_size);
+
+/* Writes the beginning of the command.  All keys follow, the value of each
+ * (bwl_redis_write_value), and the common lease. */
+void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval);
+
+typedef enum bwl_batch_verdict {
+    BWL_BATCH_EACH = 1,  /* each has its reply */
+    BWL_BATCH_RETRYABLE, /* the server cannot serve now: none was carried out */
+    BWL_BATCH_ALONE,     /* the whole call was refused: send each alone */
+    BWL_BATCH_NOSCRIPT,  /* as BWL_REDIS_NOSCRIPT */
+    BWL_BATCH_STRANGE,   /* as BWL_REDIS_STRANGE */
+} bwl_batch_verdict;
+
+/* YES or NO for each; 0: send this one alone. */
+typedef struct bwl_batch_reply {
+    bwl_answer answers[BWL_BATCH_MAX];
+} bwl_batch_reply;
+
+/* Reads the frame that replies to a batch of `count`.  Writes the reply if the verdict is EACH. */
+bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
+                                 bwl_batch_reply *ret_reply);
+
+/* ---- errors.c */
 
 /* If the frame is an error: its text as printable characters with a NUL.  It lacks the arguments
  * that the server quotes, which may contain a token or a password, and what Redis before 7 puts
@@ -97,5 +166,3 @@ void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *te
 bool bwl_redis_is_error(const char *bytes, size_t size);
 bool bwl_redis_is_not_now(const char *bytes, size_t size);
 bool bwl_redis_error_is(const char *bytes, size_t size, const char *code);
-
-#endif

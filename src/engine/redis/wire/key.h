@@ -5,8 +5,7 @@
  * two names never have the same key, and a name cannot choose its hash tag.  A template such as
  * "lock:%s" makes the key of another program: %s is the unchanged name, %% a percent sign.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_KEY_H
-#define BWL_ENGINE_REDIS_WIRE_KEY_H
+#pragma once
 
 #include "core/core.h"
 
@@ -34,5 +33,3 @@ const char *bwl_key_queue_fault(const char *template, const char *key, size_t si
 /* The hash tag of a key, by which a cluster computes the slot: the bytes between the first { and
  * the next }, if there are any; otherwise the whole key.  Returns its size. */
 size_t bwl_key_hash_tag(const char **ret_tag, const char *key, size_t size);
-
-#endif

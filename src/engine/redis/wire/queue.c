@@ -1,16 +1,5 @@
 /*
- * queue.c -- see queue.h.  queue_answer.c reads the replies, queue_push.c the pushes.
- *
- *  TAKE           EVALSHA script 4 L Q B F value lease publish
- *  JOIN           EVALSHA script 4 L Q B F value lease publish member ticket max
- *  HEARTBEAT      EVALSHA script 4 L Q B F value publish member [member ...]
- *  RELEASE        EVALSHA script 4 L Q B F value publish
- *  CANCEL         EVALSHA script 4 L Q B F value publish member ...
- *  DISPATCH_NEXT  EVALSHA script 4 L Q B F publish
- *  REQUEUE        EVALSHA script 4 L Q B F value lease publish member previous-value
- *  EXTEND         EVALSHA script 1 L value lease
- *
- * publish: the command that sends a push.  member: the entry in Q.
+ * queue.c -- see queue.h.  commands.c has the commands of a lock.
  */
 #include "engine/redis/wire/queue.h"
 #include "core/text.h"
@@ -19,13 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    SCRIPT_ROOM    = 4096,
-    ARGUMENTS_ROOM = 1024,
-    KEYS           = 4,
-    VERSION_MAX    = 999,
-    MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_CHANNEL_MAX + 24,
-};
+enum { VERSION_MAX = 999 };
 
 static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
     BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,    BWL_SCRIPT_QUEUE_HEARTBEAT,
@@ -33,52 +16,25 @@ static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
     BWL_SCRIPT_EXTEND_IF_MINE, BWL_SCRIPT_QUEUE_REQUEUE,
 };
 
-size_t bwl_queue_size_max(size_t key_size)
-{
-    return SCRIPT_ROOM + ARGUMENTS_ROOM + 3 * (key_size + 32);
-}
-
 /* ---- keys and values ------------------------------------------------------------------------- */
 
-static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                             bool is_tagged, const char *suffix)
+bwl_queue_key bwl_queue_fences_key(const char *tag)
 {
-    char   key[BWL_QUEUE_KEY_MAX];
-    size_t size = 0;
+    bwl_queue_key key = { BWL_QUEUE_FENCES_KEY };
 
-    assert(args->key_size + 2 + strlen(suffix) <= sizeof key);
-    if (!is_tagged)
-        key[size++] = '{';
-    memcpy(key + size, args->key, args->key_size);
-    size += args->key_size;
-    if (!is_tagged)
-        key[size++] = '}';
-    memcpy(key + size, suffix, strlen(suffix));
-    bwl_resp_write_bulk(writer, key, size + strlen(suffix));
+    if (tag[0] != '\0') /* snprintf would take a twelfth of the CPU time of acquire and release */
+        (void)snprintf(key.text, sizeof key.text, "%s:%.*s", BWL_QUEUE_FENCES_KEY,
+                       BWL_QUEUE_TAG_MAX, tag);
+    return key;
 }
 
-static void write_fences_key(bwl_resp_writer *writer, const char *tag)
+bwl_queue_key bwl_queue_who_key(const char *tag, const char *session)
 {
-    char key[sizeof BWL_QUEUE_FENCES_KEY + 1 + BWL_QUEUE_TAG_MAX];
+    bwl_queue_key key;
 
-    if (tag[0] == '\0') { /* snprintf would take a twelfth of the CPU time of acquire and release */
-        bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
-        return;
-    }
-    (void)snprintf(key, sizeof key, "%s:%.*s", BWL_QUEUE_FENCES_KEY, BWL_QUEUE_TAG_MAX, tag);
-    bwl_resp_write_text(writer, key);
-}
-
-static void write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    const char *tag;
-    bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
-
-    bwl_resp_write_integer(writer, KEYS);
-    bwl_resp_write_bulk(writer, args->key, args->key_size);
-    write_key_beside(writer, args, is_tagged, BWL_QUEUE_WAITERS);
-    write_key_beside(writer, args, is_tagged, BWL_QUEUE_HEARTBEATS);
-    write_fences_key(writer, args->self->tag);
+    (void)snprintf(key.text, sizeof key.text, "%s%.*s%s%.*s", BWL_QUEUE_WHO, BWL_QUEUE_TAG_MAX, tag,
+                   tag[0] != '\0' ? ":" : "", BWL_QUEUE_SESSION_SIZE, session);
+    return key;
 }
 
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
@@ -124,165 +80,12 @@ unsigned bwl_queue_version(const char *text)
     return (unsigned)number;
 }
 
-static void write_value_of(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                           const char *token)
-{
-    char value[BWL_QUEUE_VALUE_SIZE + 1];
-
-    bwl_queue_value_write(value, args->self->session, token);
-    bwl_resp_write_bulk(writer, value, BWL_QUEUE_VALUE_SIZE);
-}
-
-static void write_value(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    write_value_of(writer, args, args->token);
-}
-
-/* ---- commands -------------------------------------------------------------------------------- */
-
-static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool use_eval)
-{
-    bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1);
-}
-
-static void write_begin(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                        bwl_script_id id, uint32_t arguments)
-{
-    bwl_resp_write_array(writer, 3 + KEYS + arguments);
-    write_script(writer, id, args->use_eval);
-    write_keys(writer, args);
-}
-
-/* In lower case, the script counts no waiter as dead: see queue_serve.lua. */
-static void write_publish(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    if (args->self->is_patient)
-        bwl_resp_write_text(writer, "spublish");
-    else
-        bwl_resp_write_text(writer, args->self->uses_sharded_pubsub ? "SPUBLISH" : "PUBLISH");
-}
-
-static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                         const char *push_channel)
-{
-    char                  value[BWL_QUEUE_VALUE_SIZE + 1];
-    char                  member[MEMBER_ROOM];
-    const bwl_queue_self *self = args->self;
-
-    bwl_queue_value_write(value, self->session, args->token);
-    (void)snprintf(member, sizeof member, "%s %u.%016llx %s %lld", value, (unsigned)self->slot,
-                   (unsigned long long)self->generation, push_channel,
-                   (long long)self->provisional_ttl_ms);
-    bwl_resp_write_text(writer, member);
-}
-
-/* True for a channel that none before it is equal to. */
-static bool is_other_channel(const bwl_queue_self *self, unsigned nth)
-{
-    if (self->push_channels[nth][0] == '\0')
-        return false;
-    for (unsigned i = 0; i < nth; i++)
-        if (strcmp(self->push_channels[i], self->push_channels[nth]) == 0)
-            return false;
-    return true;
-}
-
-static uint32_t members_count(const bwl_queue_self *self)
-{
-    uint32_t count = 0;
-
-    for (unsigned i = 0; i < BWL_QUEUE_CHANNELS; i++)
-        count += is_other_channel(self, i);
-    return count;
-}
-
-static void write_members(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    for (unsigned i = 0; i < BWL_QUEUE_CHANNELS; i++)
-        if (is_other_channel(args->self, i))
-            write_member(writer, args, args->self->push_channels[i]);
-}
-
-static void write_acquire(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    bool joins = args->command == REDIS_QUEUE_JOIN;
-
-    write_begin(writer, args, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 6 : 3);
-    write_value(writer, args);
-    bwl_resp_write_integer(writer, args->lease_ms);
-    write_publish(writer, args);
-    if (joins) {
-        write_member(writer, args, args->self->push_channels[0]);
-        bwl_resp_write_integer(writer, args->number);
-        bwl_resp_write_integer(writer, args->self->queue_max);
-    }
-}
-
-static void write_requeue(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    write_begin(writer, args, BWL_SCRIPT_QUEUE_REQUEUE, 5);
-    write_value(writer, args);
-    bwl_resp_write_integer(writer, args->lease_ms);
-    write_publish(writer, args);
-    write_member(writer, args, args->self->push_channels[0]);
-    write_value_of(writer, args, args->previous_token);
-}
-
-static void write_extend(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    bwl_resp_write_array(writer, 6);
-    write_script(writer, BWL_SCRIPT_EXTEND_IF_MINE, args->use_eval);
-    bwl_resp_write_text(writer, "1");
-    bwl_resp_write_bulk(writer, args->key, args->key_size);
-    write_value(writer, args);
-    bwl_resp_write_integer(writer, args->lease_ms);
-}
-
-static void write_with_members(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                               bwl_script_id id)
-{
-    write_begin(writer, args, id, 2 + members_count(args->self));
-    write_value(writer, args);
-    write_publish(writer, args);
-    write_members(writer, args);
-}
-
-void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    assert(bwl_queue_is(args->command));
-    assert(args->self != NULL);
-    if (args->command == REDIS_QUEUE_TAKE || args->command == REDIS_QUEUE_JOIN) {
-        write_acquire(writer, args);
-    } else if (args->command == REDIS_QUEUE_REQUEUE) {
-        write_requeue(writer, args);
-    } else if (args->command == REDIS_QUEUE_EXTEND) {
-        write_extend(writer, args);
-    } else if (args->command == REDIS_QUEUE_HEARTBEAT) {
-        write_with_members(writer, args, BWL_SCRIPT_QUEUE_HEARTBEAT);
-    } else if (args->command == REDIS_QUEUE_CANCEL) {
-        write_with_members(writer, args, BWL_SCRIPT_QUEUE_CANCEL);
-    } else if (args->command == REDIS_QUEUE_RELEASE) {
-        write_begin(writer, args, BWL_SCRIPT_QUEUE_RELEASE, 2);
-        write_value(writer, args);
-        write_publish(writer, args);
-    } else {
-        write_begin(writer, args, BWL_SCRIPT_QUEUE_DISPATCH_NEXT, 1);
-        write_publish(writer, args);
-    }
-}
-
 /* ---- handshake ------------------------------------------------------------------------------- */
 
 void bwl_queue_write_channel(bwl_resp_writer *writer, bool by_shard, const char *push_channel)
 {
-    bwl_resp_write_array(writer, 2);
-    bwl_resp_write_text(writer, by_shard ? "SSUBSCRIBE" : "SUBSCRIBE");
-    bwl_resp_write_text(writer, push_channel);
-    bwl_resp_write_array(writer, 3);
-    bwl_resp_write_text(writer, by_shard ? "SPUBLISH" : "PUBLISH");
-    bwl_resp_write_text(writer, push_channel);
-    bwl_resp_write_text(writer, "H");
+    bwl_resp_write(writer, "%s %s", by_shard ? "SSUBSCRIBE" : "SUBSCRIBE", push_channel);
+    bwl_resp_write(writer, "%s %s H", by_shard ? "SPUBLISH" : "PUBLISH", push_channel);
 }
 
 void bwl_queue_write_scripts(bwl_resp_writer *writer)
@@ -294,85 +97,10 @@ void bwl_queue_write_scripts(bwl_resp_writer *writer)
         bwl_resp_write_text(writer, bwl_scripts[scripts[i]].sha1);
 }
 
-/* The key of a session's client info.  session "": the beginning of all these keys. */
-static void write_who_key(bwl_resp_writer *writer, const char *tag, const char *session)
+void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth)
 {
-    char key[sizeof BWL_QUEUE_WHO + BWL_QUEUE_TAG_MAX + 1 + BWL_QUEUE_SESSION_SIZE];
-
-    (void)snprintf(key, sizeof key, "%s%.*s%s%.*s", BWL_QUEUE_WHO, BWL_QUEUE_TAG_MAX, tag,
-                   tag[0] != '\0' ? ":" : "", BWL_QUEUE_SESSION_SIZE, session);
-    bwl_resp_write_text(writer, key);
-}
-
-void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_client_info *info)
-{
-    assert(strlen(info->session) == BWL_QUEUE_SESSION_SIZE);
-    bwl_resp_write_array(writer, 14);
-    write_script(writer, BWL_SCRIPT_QUEUE_FENCE_MINIMUM, true);
-    bwl_resp_write_text(writer, info->tag[0] != '\0' ? "1" : "2");
-    write_fences_key(writer, info->tag);
-    write_who_key(writer, info->tag, info->session);
-    bwl_resp_write_integer(writer, info->kept_ms);
-    bwl_resp_write_text(writer, "uid");
-    bwl_resp_write_integer(writer, info->uid);
-    bwl_resp_write_text(writer, "pid");
-    bwl_resp_write_integer(writer, info->pid);
-    bwl_resp_write_text(writer, "host");
-    bwl_resp_write_text(writer, info->host);
-    bwl_resp_write_text(writer, "program");
-    bwl_resp_write_text(writer, info->program);
-}
-
-/* The field of the note about a force release. */
-static void write_broken_field(bwl_resp_writer *writer, const char *token)
-{
-    char field[16 + BWL_TOKEN_MAX];
-
-    (void)snprintf(field, sizeof field, "broken:%.*s", BWL_QUEUE_TOKEN_SIZE, token);
-    bwl_resp_write_text(writer, field);
-}
-
-void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
-                            const char *token, const char *who)
-{
-    /* HSET alone would make a key that never expires. */
-    static const char script[] = "if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end\n"
-                                 "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])";
-
-    bwl_resp_write_array(writer, 6);
-    bwl_resp_write_text(writer, "EVAL");
-    bwl_resp_write_text(writer, script);
-    bwl_resp_write_text(writer, "1");
-    write_who_key(writer, tag, session);
-    write_broken_field(writer, token);
-    bwl_resp_write_text(writer, who);
-}
-
-void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
-                                const char *token)
-{
-    bwl_resp_write_array(writer, 3);
-    bwl_resp_write_text(writer, "HGET");
-    write_who_key(writer, tag, session);
-    write_broken_field(writer, token);
-}
-
-void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session)
-{
-    bwl_resp_write_array(writer, 2);
-    bwl_resp_write_text(writer, "DEL");
-    write_who_key(writer, tag, session);
-}
-
-void bwl_queue_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
-                                  const char *tag, bool use_eval)
-{
-    bwl_resp_write_array(writer, tag[0] != '\0' ? 5 : 4);
-    write_script(writer, BWL_SCRIPT_QUEUE_HOLDER_QUERY, use_eval);
-    bwl_resp_write_text(writer, "1");
-    bwl_resp_write_bulk(writer, key, key_size);
-    if (tag[0] != '\0')
-        write_who_key(writer, tag, "");
+    assert(nth < BWL_QUEUE_SCRIPTS);
+    bwl_resp_write(writer, "SCRIPT LOAD %s", bwl_scripts[scripts[nth]].text);
 }
 
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing)
@@ -393,11 +121,256 @@ bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missin
     return true;
 }
 
-void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth)
+void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_client_info *info)
 {
-    assert(nth < BWL_QUEUE_SCRIPTS);
-    bwl_resp_write_array(writer, 3);
-    bwl_resp_write_text(writer, "SCRIPT");
-    bwl_resp_write_text(writer, "LOAD");
-    bwl_resp_write_text(writer, bwl_scripts[scripts[nth]].text);
+    assert(strlen(info->session) == BWL_QUEUE_SESSION_SIZE);
+    bwl_resp_write(writer, "EVAL %s %s %s %s %lld uid %lld pid %lld host %s program %s",
+                   bwl_scripts[BWL_SCRIPT_QUEUE_FENCE_MINIMUM].text,
+                   info->tag[0] != '\0' ? "1" : "2", bwl_queue_fences_key(info->tag).text,
+                   bwl_queue_who_key(info->tag, info->session).text, (long long)info->kept_ms,
+                   (long long)info->uid, (long long)info->pid, info->host, info->program);
+}
+
+/* The field of the note about a force release. */
+/* The field of the note about a force release. */
+static bwl_queue_key broken_field(const char *token)
+{
+    bwl_queue_key field;
+
+    (void)snprintf(field.text, sizeof field.text, "broken:%.*s", BWL_QUEUE_TOKEN_SIZE, token);
+    return field;
+}
+
+void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                            const char *token, const char *who)
+{
+    /* HSET alone would make a key that never expires. */
+    static const char script[] = "if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end\n"
+                                 "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])";
+
+    bwl_resp_write(writer, "EVAL %s 1 %s %s %s", script, bwl_queue_who_key(tag, session).text,
+                   broken_field(token).text, who);
+}
+
+void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                                const char *token)
+{
+    bwl_resp_write(writer, "HGET %s %s", bwl_queue_who_key(tag, session).text,
+                   broken_field(token).text);
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+/* A reply that is an array: its first word, and a letter for each field.  CLAIMED is the
+ * PROVISIONAL of protocol/store/queue.h.
+ *
+ *      f  the counter that makes the fence     t  the ticket     r  the rank (from 0)
+ *      l  the time left, as PTTL               n  how many wait (from 1)
+ *      o  1: the lock has a value of this protocol
+ *      u  the server's time in microseconds */
+enum { JOIN = 1u << 0, HEARTBEAT = 1u << 1, REQUEUE = 1u << 2, TAKE = 1u << 3 };
+
+static const struct status {
+    const char           *word;
+    const char           *fields;
+    bwl_queue_status_kind kind;
+    unsigned              commands; /* that can have it */
+} statuses[] = {
+    { "QUEUED", "trlou", BWL_QUEUE_STATUS_QUEUED, JOIN | HEARTBEAT | REQUEUE },
+    { "BUSY", "lo", BWL_QUEUE_STATUS_BUSY, TAKE },
+    { "FULL", "n", BWL_QUEUE_STATUS_FULL, JOIN },
+    { "GONE", "", BWL_QUEUE_STATUS_GONE, HEARTBEAT | REQUEUE },
+    { "CLAIMED", "ft", BWL_QUEUE_STATUS_PROVISIONAL, JOIN | HEARTBEAT | REQUEUE },
+    { "MINE", "fl", BWL_QUEUE_STATUS_MINE, HEARTBEAT },
+};
+
+static unsigned bit_of(bwl_redis_command command)
+{
+    return command == REDIS_QUEUE_TAKE        ? TAKE
+           : command == REDIS_QUEUE_JOIN      ? JOIN
+           : command == REDIS_QUEUE_HEARTBEAT ? HEARTBEAT
+           : command == REDIS_QUEUE_REQUEUE   ? REQUEUE
+                                              : 0;
+}
+
+static bool next_field(bwl_resp_cursor *cursor, char letter, bwl_redis_reply *ret_reply)
+{
+    bwl_queue_status *status = &ret_reply->queue_status;
+    int64_t           min    = letter == 'l' ? -2 : letter == 'r' || letter == 'o' ? 0 : 1;
+    int64_t           max = letter == 'l' ? INT64_MAX : letter == 'o' ? 1 : BWL_QUEUE_COUNT_MAX - 1;
+    bwl_resp_value    value;
+
+    if (!bwl_resp_next_bare(cursor, &value) || value.type != ':' || value.integer < min ||
+        value.integer > max)
+        return false;
+    switch (letter) {
+    case 'f': ret_reply->number = (uint64_t)value.integer * BWL_QUEUE_HANDOFFS; break;
+    case 't': status->ticket = (uint64_t)value.integer; break;
+    case 'r':
+    case 'n': status->rank = (uint64_t)value.integer; break;
+    case 'l':
+        status->ends    = value.integer != -1;
+        status->left_ms = value.integer > 0 ? value.integer : 0;
+        break;
+    case 'o': status->is_ours = value.integer == 1; break;
+    case 'u': status->server_us = value.integer; break;
+    }
+    return true;
+}
+
+static bwl_redis_verdict read_array(unsigned command, bwl_resp_cursor *cursor,
+                                    const bwl_resp_value *array, bwl_redis_reply *ret_reply)
+{
+    bwl_resp_value word;
+
+    if (array->type != '*' || !bwl_resp_next_bare(cursor, &word))
+        return BWL_REDIS_STRANGE;
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        const struct status *is = &statuses[i];
+        if ((is->commands & command) == 0 || array->count != 1 + strlen(is->fields) ||
+            !bwl_resp_text_is(&word, is->word))
+            continue;
+        ret_reply->answer            = is->fields[0] == 'f' ? BWL_YES : BWL_NO;
+        ret_reply->queue_status.kind = is->kind;
+        for (const char *field = is->fields; *field != '\0'; field++)
+            if (!next_field(cursor, *field, ret_reply))
+                return BWL_REDIS_STRANGE;
+        return BWL_REDIS_ANSWER;
+    }
+    return BWL_REDIS_STRANGE;
+}
+
+/*
+ *  TAKE, JOIN, REQUEUE   :n HELD, n makes the fence; REQUEUE :0 GONE; or an array
+ *  HEARTBEAT             an array
+ *  RELEASE, CANCEL       :1 YES   :2 YES MORE   :0 NO
+ *  DISPATCH_NEXT         the same, never :0
+ */
+bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,
+                                 const bwl_resp_value *value, bwl_redis_reply *ret_reply)
+{
+    bwl_queue_status *status = &ret_reply->queue_status;
+    unsigned          bit    = bit_of(command);
+    bool              may_be_0 =
+        command == REDIS_QUEUE_REQUEUE || (bit == 0 && command != REDIS_QUEUE_DISPATCH_NEXT);
+
+    if (value->type != ':' && bit != 0)
+        return read_array(bit, cursor, value, ret_reply);
+    if (value->type != ':' || bit == HEARTBEAT || value->integer < (may_be_0 ? 0 : 1) ||
+        value->integer >= (bit != 0 ? BWL_QUEUE_COUNT_MAX : 3))
+        return BWL_REDIS_STRANGE;
+    ret_reply->answer = value->integer == 0 ? BWL_NO : BWL_YES;
+    if (bit != 0) {
+        status->kind      = value->integer == 0 ? BWL_QUEUE_STATUS_GONE : BWL_QUEUE_STATUS_HELD;
+        ret_reply->number = (uint64_t)value->integer * BWL_QUEUE_HANDOFFS;
+    } else if (value->integer == 2) {
+        status->kind = BWL_QUEUE_STATUS_MORE;
+    }
+    return BWL_REDIS_ANSWER;
+}
+
+/* ---- pushes ---------------------------------------------------------------------------------- */
+
+/* Takes the text up to the next space, and skips the space.  Empty at the end. */
+static bwl_bytes next_word(bwl_bytes *rest)
+{
+    const char *space = memchr(rest->at, ' ', rest->size);
+    size_t      size  = space != NULL ? (size_t)(space - rest->at) : rest->size;
+    bwl_bytes   field = { rest->at, size };
+    size_t      taken = space != NULL ? size + 1 : size;
+
+    *rest = (bwl_bytes){ rest->at + taken, rest->size - taken };
+    return field;
+}
+
+static bool read_generation(const char *at, size_t size, uint64_t *ret_generation)
+{
+    uint64_t generation = 0;
+
+    if (size != 16)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        const char *digits = "0123456789abcdef";
+        const char *digit  = memchr(digits, at[i], 16);
+        if (digit == NULL)
+            return false;
+        generation = generation << 4 | (uint64_t)(digit - digits);
+    }
+    *ret_generation = generation;
+    return true;
+}
+
+static bool read_nonce(bwl_bytes nonce, bwl_queue_push *ret_push)
+{
+    const char *dot = memchr(nonce.at, '.', nonce.size);
+    uint64_t    slot;
+
+    if (dot == NULL || !bwl_number_parse(&slot, nonce.at, (size_t)(dot - nonce.at), UINT32_MAX))
+        return false;
+    ret_push->slot = (uint32_t)slot;
+    return read_generation(dot + 1, nonce.size - (size_t)(dot + 1 - nonce.at),
+                           &ret_push->generation);
+}
+
+static bool read_count(bwl_bytes field, uint64_t *ret_count)
+{
+    return bwl_number_parse(ret_count, field.at, field.size, BWL_QUEUE_COUNT_MAX - 1) &&
+           *ret_count > 0;
+}
+
+/* G nonce count time: the lock was granted to the waiter with this nonce, at this time of the
+ * server in microseconds; the count makes the fence. */
+static bool read_grant(const bwl_resp_value *text, bwl_queue_push *ret_push)
+{
+    bwl_bytes rest = { text->text, text->size };
+    uint64_t  count;
+    uint64_t  time_us;
+    bwl_bytes kind = next_word(&rest);
+
+    if (kind.size != 1 || kind.at[0] != 'G' || !read_nonce(next_word(&rest), ret_push) ||
+        !read_count(next_word(&rest), &count) || !read_count(rest, &time_us))
+        return false;
+    ret_push->fence     = count * BWL_QUEUE_HANDOFFS;
+    ret_push->server_us = (int64_t)time_us;
+    return true;
+}
+
+/* True for the push channel, alone or with a colon and a tag added. */
+static bool read_channel(const bwl_resp_value *channel, const char *push_channel,
+                         bwl_bytes *ret_tag)
+{
+    size_t size = strlen(push_channel);
+
+    if (channel->text == NULL || channel->size < size ||
+        memcmp(channel->text, push_channel, size) != 0)
+        return false;
+    *ret_tag = (bwl_bytes){ channel->text + size, 0 };
+    if (channel->size == size)
+        return true;
+    *ret_tag = (bwl_bytes){ channel->text + size + 1, channel->size - size - 1 };
+    return channel->text[size] == ':';
+}
+
+bwl_queue_push bwl_queue_read_push(const char *push_channel, const char *bytes, size_t size)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+    bwl_resp_value  kind;
+    bwl_queue_push  push  = { .kind = BWL_PUSH_GRANT };
+    bwl_queue_push  other = { .kind = BWL_PUSH_OTHER };
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 3 ||
+        !bwl_resp_next_bare(&cursor, &kind) || !bwl_resp_next_bare(&cursor, &value) ||
+        !read_channel(&value, push_channel, &push.tag) || !bwl_resp_next_bare(&cursor, &value))
+        return other;
+    if (bwl_resp_text_is(&kind, "ssubscribe") || bwl_resp_text_is(&kind, "subscribe"))
+        return (bwl_queue_push){ .kind = BWL_PUSH_SUBSCRIBED, .tag = push.tag };
+    if (bwl_resp_text_is(&kind, "sunsubscribe"))
+        return (bwl_queue_push){ .kind = BWL_PUSH_UNSUBSCRIBED, .tag = push.tag };
+    if (value.type != '$' ||
+        (!bwl_resp_text_is(&kind, "smessage") && !bwl_resp_text_is(&kind, "message")))
+        return other;
+    if (bwl_resp_text_is(&value, "H")) /* published by this client itself: pushes do arrive */
+        return (bwl_queue_push){ .kind = BWL_PUSH_HELLO };
+    return read_grant(&value, &push) ? push : other;
 }

@@ -7,12 +7,10 @@
  * of a database, or of a slot of a cluster.  If L has no hash tag (a template without braces), L
  * is the hash tag of these keys: {L}:bwl.q.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_QUEUE_H
-#define BWL_ENGINE_REDIS_WIRE_QUEUE_H
+#pragma once
 
-#include "engine/redis/wire/key.h"
-#include "engine/redis/wire/resp.h"
 #include "engine/redis/wire/commands.h"
+#include "engine/redis/wire/key.h"
 
 #define BWL_QUEUE_FENCES_KEY "bowline:f"
 #define BWL_QUEUE_WAITERS    ":bwl.q"       /* appended to the key of a lock: its queue */
@@ -30,7 +28,6 @@ enum {
     BWL_QUEUE_TAG_MAX      = 8, /* "{109757}", a hash tag of the slot */
     BWL_QUEUE_CHANNEL_MAX  = BWL_QUEUE_CHANNEL_SIZE + 1 + BWL_QUEUE_TAG_MAX,
     BWL_QUEUE_NONCE_MAX    = 40,
-    BWL_QUEUE_KEY_MAX      = BWL_KEY_MAX + 16,
     BWL_QUEUE_CHANNELS     = 3, /* push channels that a queue entry may have */
 };
 
@@ -57,22 +54,23 @@ struct bwl_queue_self {
     char     push_channels[BWL_QUEUE_CHANNELS][BWL_QUEUE_CHANNEL_MAX + 1];
 };
 
-/* Bytes of such a command, at most. */
-size_t bwl_queue_size_max(size_t key_size);
+/* A key, as text: the counter of fences; the client info of a session ("": the beginning of all
+ * these keys).  tag: of the slot; "": no cluster. */
+typedef struct bwl_queue_key {
+    char text[sizeof BWL_QUEUE_WHO + BWL_QUEUE_TAG_MAX + 1 + BWL_QUEUE_SESSION_SIZE];
+} bwl_queue_key;
 
-void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+bwl_queue_key bwl_queue_fences_key(const char *tag);
+bwl_queue_key bwl_queue_who_key(const char *tag, const char *session);
 
-bwl_redis_verdict bwl_queue_read(const bwl_redis_command_args *args, const char *bytes, size_t size,
-                                 bwl_redis_reply *ret_reply);
+/* Reads a reply that is not an error; the cursor is after its first value. */
+bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,
+                                 const bwl_resp_value *value, bwl_redis_reply *ret_reply);
 
 /* Writes the value with this session and token, and a NUL.  Uses the first BWL_QUEUE_TOKEN_SIZE
  * characters of the token. */
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
                            const char *token);
-
-/* As bwl_redis_write_holder_query, with the client info of the value's session in the reply. */
-void bwl_queue_write_holder_query(bwl_resp_writer *writer, const char *key, size_t key_size,
-                                  const char *tag, bool use_eval);
 
 /* is_value: the text has the beginning of a value of this protocol.  is_whole_value: it is exactly
  * a session and a token. */
@@ -125,9 +123,6 @@ void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const 
 
 enum { BWL_QUEUE_BROKEN_SIZE_MAX = 640 }; /* of either command */
 
-/* Deletes the client info of a session. */
-void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session);
-
 /* ---- pushes ---------------------------------------------------------------------------------- */
 
 typedef enum bwl_queue_push_kind {
@@ -149,5 +144,3 @@ typedef struct bwl_queue_push {
 
 /* Reads a push of this channel, or of the channel with a colon and a tag added. */
 bwl_queue_push bwl_queue_read_push(const char *push_channel, const char *bytes, size_t size);
-
-#endif

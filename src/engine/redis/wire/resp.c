@@ -6,8 +6,8 @@
  * before a byte outside the frame is read.
  */
 #include "engine/redis/wire/resp.h"
+#include "core/text.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {
@@ -15,7 +15,10 @@ enum {
     LINE_END_SIZE   = 2,  /* CR LF */
     NUMBER_SIZE_MAX = 20, /* the digits of UINT64_MAX, or a sign and those of INT64_MIN */
     HEADER_SIZE_MAX = 1 + NUMBER_SIZE_MAX + LINE_END_SIZE,
+    LONG_HEAD_MAX   = 24, /* "$1099511627776\r\n" has 16 bytes */
 };
+
+#define LONG_MAX_BYTES (UINT64_C(1) << 40) /* no server has a longer value */
 
 _Static_assert(BWL_RESP_ELEMENTS_MAX <= UINT16_MAX, "scan.left has 16 bits");
 _Static_assert(BWL_RESP_BULK_MAX < BWL_RESP_FRAME_MAX, "the largest bulk fits into a frame");
@@ -299,6 +302,63 @@ bwl_resp_status bwl_resp_scan_bytes(bwl_resp_scan *scan, const char *bytes, size
     return scan->status;
 }
 
+/* ---- frames ---- */
+
+/* Reads the head of a value that is too long for a frame, such as "$1000000\r\n".  False: it is not
+ * such a head, or not complete. */
+static bool read_long_head(const char *bytes, size_t size, size_t *ret_head, uint64_t *ret_length)
+{
+    const char *end = memchr(bytes, '\r', size);
+
+    if (end == NULL || (size_t)(end - bytes) + 2 > size)
+        return false;
+    *ret_head = (size_t)(end - bytes) + 2;
+    return end[1] == '\n' &&
+           bwl_number_parse(ret_length, bytes + 1, (size_t)(end - bytes) - 1, LONG_MAX_BYTES);
+}
+
+static bwl_frame_status pass_over(bwl_frames *frames, size_t size, size_t *ret_consumed)
+{
+    uint64_t skipped = frames->long_left < size ? frames->long_left : size;
+
+    *ret_consumed += (size_t)skipped;
+    frames->long_left -= skipped;
+    if (frames->long_left > 0)
+        return BWL_FRAME_MORE;
+    frames->scan = (bwl_resp_scan){ 0 };
+    return BWL_FRAME_PASSED;
+}
+
+bwl_frame_status bwl_frames_next(bwl_frames *frames, const char *bytes, size_t size,
+                                 size_t *ret_consumed)
+{
+    size_t   head   = 0;
+    uint64_t length = 0;
+
+    *ret_consumed = 0;
+    if (size == 0)
+        return BWL_FRAME_MORE;
+    if (frames->long_left > 0)
+        return pass_over(frames, size, ret_consumed);
+    switch (bwl_resp_scan_bytes(&frames->scan, bytes, size)) {
+    case BWL_RESP_MORE: return BWL_FRAME_MORE;
+    case BWL_RESP_OK:
+        *ret_consumed = frames->scan.size;
+        frames->scan  = (bwl_resp_scan){ 0 };
+        return BWL_FRAME_WHOLE;
+    case BWL_RESP_MALFORMED: return BWL_FRAME_MALFORMED;
+    case BWL_RESP_TOO_BIG:
+        if (!frames->passes_long || bytes[0] != '$')
+            return BWL_FRAME_TOO_BIG;
+        if (!read_long_head(bytes, size, &head, &length))
+            return size <= LONG_HEAD_MAX ? BWL_FRAME_MORE : BWL_FRAME_TOO_BIG;
+        *ret_consumed     = head;
+        frames->long_left = length + 2;
+        return pass_over(frames, size - head, ret_consumed);
+    }
+    bwl_unreachable("a status outside of its enum");
+}
+
 /* ---- the cursor ---- */
 
 /* The number in a line that take_number() has accepted. */
@@ -490,4 +550,36 @@ void bwl_resp_write_integer(bwl_resp_writer *writer, int64_t integer)
     const char    *digits = format_number(number + sizeof number, negative, magnitude);
 
     bwl_resp_write_bulk(writer, digits, (size_t)(number + sizeof number - digits));
+}
+
+void bwl_resp_write_list(bwl_resp_writer *writer, const char *format, va_list list)
+{
+    uint32_t count = 1;
+
+    for (const char *at = format; *at != '\0'; at++)
+        count += *at == ' ';
+    bwl_resp_write_array(writer, count);
+    for (; count > 0; count--) {
+        size_t size = strcspn(format, " ");
+        if (format[0] != '%') {
+            bwl_resp_write_bulk(writer, format, size);
+        } else if (format[1] == 's') {
+            bwl_resp_write_text(writer, va_arg(list, const char *));
+        } else if (format[1] == '.') {
+            int bytes_size = va_arg(list, int);
+            bwl_resp_write_bulk(writer, va_arg(list, const char *), (size_t)bytes_size);
+        } else {
+            bwl_resp_write_integer(writer, va_arg(list, long long));
+        }
+        format += size + 1;
+    }
+}
+
+void bwl_resp_write(bwl_resp_writer *writer, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    bwl_resp_write_list(writer, format, list);
+    va_end(list);
 }

@@ -1,10 +1,10 @@
 /*
  * resp.h -- RESP, the protocol of a Redis server, versions 2 and 3.
  *
- * Three independent parts.  The scanner finds the end of a frame while its bytes arrive.  The
- * cursor reads the values of a frame that the scanner has accepted.  The writer puts a command
- * into a buffer.  None does I/O, allocates memory or has global state.  Bytes are borrowed: a text
- * is valid as long as the buffer of the caller.
+ * Three independent parts.  The scanner finds the end of a frame while its bytes arrive, and frames
+ * split a stream with it.  The cursor reads the values of a frame that the scanner has accepted.
+ * The writer puts a command into a buffer.  None does I/O, allocates memory or has global state.
+ * Bytes are borrowed: a text is valid as long as the buffer of the caller.
  *
  * The scanner is a state machine with one byte as its input.  Its result depends only on the bytes
  * so far, not on how the network splits them.  It refuses a frame at the first byte that breaks a
@@ -29,9 +29,9 @@
  *
  * Source: redis.io, "Redis serialization protocol specification".
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_RESP_H
-#define BWL_ENGINE_REDIS_WIRE_RESP_H
+#pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -87,6 +87,32 @@ typedef struct bwl_resp_scan {
  * length of the frame; bytes after it belong to the next frame.  After TOO_BIG or MALFORMED,
  * scan->size counts the bytes up to the refused one, inclusive. */
 bwl_resp_status bwl_resp_scan_bytes(bwl_resp_scan *scan, const char *bytes, size_t size);
+
+/* Splits a stream into frames.  For a new stream, set all but passes_long to 0. */
+typedef struct bwl_frames {
+    bwl_resp_scan scan;
+    uint64_t      long_left;   /* bytes of a long value that are still to be skipped */
+    bool          passes_long; /* set by the owner: a value longer than a frame may come */
+} bwl_frames;
+
+typedef enum bwl_frame_status {
+    BWL_FRAME_MORE = 1,  /* no whole frame yet */
+    BWL_FRAME_WHOLE,     /* one frame */
+    BWL_FRAME_PASSED,    /* the end of a value that was skipped */
+    BWL_FRAME_MALFORMED, /* not RESP */
+    BWL_FRAME_TOO_BIG,   /* longer than BWL_RESP_FRAME_MAX */
+} bwl_frame_status;
+
+/* Scans the `size` bytes that are not consumed yet.  *ret_consumed: how many of them are consumed
+ * now; for WHOLE that is the frame, which begins at `bytes`.  While passes_long is set, a bulk
+ * string that is too long for a frame is consumed in pieces, up to 1 TiB. */
+bwl_frame_status bwl_frames_next(bwl_frames *frames, const char *bytes, size_t size,
+                                 size_t *ret_consumed);
+
+typedef struct bwl_bytes {
+    const char *at;
+    size_t      size;
+} bwl_bytes;
 
 /*
  * One value.  `type` is its first byte on the wire, except that both nulls of RESP2 ("$-1" and
@@ -150,4 +176,8 @@ void bwl_resp_write_text(bwl_resp_writer *writer, const char *text);
 /* Writes a bulk string of decimal digits: commands have numbers as text. */
 void bwl_resp_write_integer(bwl_resp_writer *writer, int64_t integer);
 
-#endif
+/* Writes a whole command: its words, with one space between two.  The word %s is a text, %.*s are
+ * bytes and their size, %lld is a number. */
+__attribute__((format(printf, 2, 3))) void bwl_resp_write(bwl_resp_writer *writer,
+                                                          const char      *format, ...);
+void bwl_resp_write_list(bwl_resp_writer *writer, const char *format, va_list list);

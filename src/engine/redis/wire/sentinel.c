@@ -8,63 +8,33 @@
 
 #include <string.h>
 
-#define CHANNEL "+switch-master"
-
-enum { SWITCH_FIELDS = 5, PORT_MAX = 65535 };
+enum { SWITCH_FIELDS = 5 };
 
 bool bwl_primary_is(const bwl_primary *one, const bwl_primary *other)
 {
     return one->port == other->port && strcmp(one->host, other->host) == 0;
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
-
-void bwl_sentinel_write_hello(bwl_resp_writer *writer, const char *user, const char *password)
+bool bwl_primary_take(bwl_primary *ret_primary, bwl_bytes host, uint64_t port)
 {
-    bwl_resp_write_array(writer, password != NULL ? 5 : 2);
-    bwl_resp_write_text(writer, "HELLO");
-    bwl_resp_write_text(writer, "3");
-    if (password == NULL)
-        return;
-    bwl_resp_write_text(writer, "AUTH");
-    bwl_resp_write_text(writer, user != NULL ? user : "default");
-    bwl_resp_write_text(writer, password);
+    if (host.size > BWL_PRIMARY_HOST_MAX || port == 0 || port > UINT16_MAX)
+        return false;
+    for (size_t i = 0; i < host.size; i++)
+        if (host.at[i] <= ' ' || host.at[i] > '~')
+            return false;
+    if (host.size > 0)
+        memcpy(ret_primary->host, host.at, host.size);
+    ret_primary->host[host.size] = '\0';
+    ret_primary->port            = (uint16_t)port;
+    return true;
 }
 
-void bwl_sentinel_write_subscribe(bwl_resp_writer *writer)
-{
-    bwl_resp_write_array(writer, 2);
-    bwl_resp_write_text(writer, "SUBSCRIBE");
-    bwl_resp_write_text(writer, CHANNEL);
-}
-
-void bwl_sentinel_write_question(bwl_resp_writer *writer, const char *service)
-{
-    bwl_resp_write_array(writer, 3);
-    bwl_resp_write_text(writer, "SENTINEL");
-    bwl_resp_write_text(writer, "GET-MASTER-ADDR-BY-NAME");
-    bwl_resp_write_text(writer, service);
-}
-
-/* ---- replies --------------------------------------------------------------------------------- */
-
-/* An address: a host of printable characters without blanks, and a port in decimal digits. */
-static bool read_address(bwl_primary *ret_primary, const char *host, size_t host_size,
-                         const char *port, size_t port_size)
+static bool read_address(bwl_primary *ret_primary, bwl_bytes host, bwl_bytes port)
 {
     uint64_t number;
 
-    if (host_size == 0 || host_size > BWL_PRIMARY_HOST_MAX)
-        return false;
-    for (size_t i = 0; i < host_size; i++)
-        if (host[i] <= ' ' || host[i] > '~')
-            return false;
-    if (!bwl_number_parse(&number, port, port_size, PORT_MAX) || number == 0)
-        return false;
-    memcpy(ret_primary->host, host, host_size);
-    ret_primary->host[host_size] = '\0';
-    ret_primary->port            = (uint16_t)number;
-    return true;
+    return host.size > 0 && bwl_number_parse(&number, port.at, port.size, UINT16_MAX) &&
+           bwl_primary_take(ret_primary, host, number);
 }
 
 bwl_sentinel_says bwl_sentinel_read(bwl_primary *ret_primary, const char *bytes, size_t size)
@@ -82,18 +52,14 @@ bwl_sentinel_says bwl_sentinel_read(bwl_primary *ret_primary, const char *bytes,
         return BWL_SENTINEL_UNKNOWN;
     if (whole.type != '*' || whole.count != 2 || !bwl_resp_next_bare(&cursor, &host) ||
         !bwl_resp_next_bare(&cursor, &port) || host.text == NULL || port.text == NULL ||
-        !read_address(ret_primary, host.text, host.size, port.text, port.size))
+        !read_address(ret_primary, (bwl_bytes){ host.text, host.size },
+                      (bwl_bytes){ port.text, port.size }))
         return BWL_SENTINEL_STRANGE;
     return BWL_SENTINEL_FOUND;
 }
 
-typedef struct field {
-    const char *at;
-    size_t      size;
-} field;
-
 /* Exactly SWITCH_FIELDS fields, with one space between two of them. */
-static bool split(field ret_fields[SWITCH_FIELDS], const char *text, size_t size)
+static bool split(bwl_bytes ret_fields[SWITCH_FIELDS], const char *text, size_t size)
 {
     size_t begin = 0;
 
@@ -103,7 +69,7 @@ static bool split(field ret_fields[SWITCH_FIELDS], const char *text, size_t size
         bool        last  = i + 1 == SWITCH_FIELDS;
         if (last != (space == NULL))
             return false;
-        ret_fields[i] = (field){ text + begin, end - begin };
+        ret_fields[i] = (bwl_bytes){ text + begin, end - begin };
         begin         = last ? end : end + 1;
     }
     return true;
@@ -117,15 +83,15 @@ bool bwl_sentinel_read_switch(bwl_primary *ret_primary, const char *service, con
     bwl_resp_value  kind;
     bwl_resp_value  channel;
     bwl_resp_value  text;
-    field           fields[SWITCH_FIELDS];
+    bwl_bytes       fields[SWITCH_FIELDS];
 
     if (!bwl_resp_next_bare(&cursor, &whole) || whole.type != '>' || whole.count != 3 ||
         !bwl_resp_next_bare(&cursor, &kind) || !bwl_resp_text_is(&kind, "message") ||
-        !bwl_resp_next_bare(&cursor, &channel) || !bwl_resp_text_is(&channel, CHANNEL) ||
-        !bwl_resp_next_bare(&cursor, &text) || text.text == NULL ||
-        !split(fields, text.text, text.size))
+        !bwl_resp_next_bare(&cursor, &channel) ||
+        !bwl_resp_text_is(&channel, BWL_SENTINEL_CHANNEL) || !bwl_resp_next_bare(&cursor, &text) ||
+        text.text == NULL || !split(fields, text.text, text.size))
         return false;
     return fields[0].size == strlen(service) &&
            memcmp(fields[0].at, service, fields[0].size) == 0 &&
-           read_address(ret_primary, fields[3].at, fields[3].size, fields[4].at, fields[4].size);
+           read_address(ret_primary, fields[3], fields[4]);
 }

@@ -11,16 +11,13 @@
  * Source: redis.io, "High availability with Redis Sentinel", its sections on the API and on
  * Pub/Sub messages; "Guidelines for Redis clients with support for Redis Sentinel".
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_SENTINEL_H
-#define BWL_ENGINE_REDIS_WIRE_SENTINEL_H
+#pragma once
 
 #include "engine/redis/wire/resp.h"
 
-enum {
-    BWL_PRIMARY_HOST_MAX          = 255,
-    BWL_SENTINEL_NAME_MAX         = 255, /* bytes of a service's name */
-    BWL_SENTINEL_COMMAND_SIZE_MAX = 512, /* of one command below, without user and password */
-};
+#define BWL_SENTINEL_CHANNEL "+switch-master"
+
+enum { BWL_PRIMARY_HOST_MAX = 255, BWL_SENTINEL_NAME_MAX = 255 }; /* of a service's name, bytes */
 
 typedef struct bwl_primary {
     char     host[BWL_PRIMARY_HOST_MAX + 1];
@@ -29,6 +26,10 @@ typedef struct bwl_primary {
 
 bool bwl_primary_is(const bwl_primary *one, const bwl_primary *other);
 
+/* True for a host of printable characters without blanks (it may be empty), and a port: the
+ * resolver and error texts get them. */
+bool bwl_primary_take(bwl_primary *ret_primary, bwl_bytes host, uint64_t port);
+
 typedef enum bwl_sentinel_says {
     BWL_SENTINEL_STRANGE = 1, /* not a reply to the command */
     BWL_SENTINEL_ERROR,       /* an error: see the bytes */
@@ -36,16 +37,9 @@ typedef enum bwl_sentinel_says {
     BWL_SENTINEL_FOUND,
 } bwl_sentinel_says;
 
-/* user may be NULL.  password NULL: HELLO without AUTH. */
-void bwl_sentinel_write_hello(bwl_resp_writer *writer, const char *user, const char *password);
-void bwl_sentinel_write_subscribe(bwl_resp_writer *writer);
-void bwl_sentinel_write_question(bwl_resp_writer *writer, const char *service);
-
 /* Reads a frame that is not a push: the reply to the query. */
 bwl_sentinel_says bwl_sentinel_read(bwl_primary *ret_primary, const char *bytes, size_t size);
 
 /* Reads a push.  True if it reports a new primary of this service. */
 bool bwl_sentinel_read_switch(bwl_primary *ret_primary, const char *service, const char *bytes,
                               size_t size);
-
-#endif

@@ -14,39 +14,21 @@
  */
 #include "engine/redis/wire/transaction.h"
 
-enum {
-    FRAMES_OF_READ  = 3,
-    FRAMES_OF_WRITE = 2,
-    ROOM            = 128, /* for two commands without key and value */
-};
-
-static void write_alone(bwl_resp_writer *writer, const char *command)
-{
-    bwl_resp_write_array(writer, 1);
-    bwl_resp_write_text(writer, command);
-}
-
-static void write_key(bwl_resp_writer *writer, const char *command, uint32_t more,
-                      const bwl_transaction_args *args)
-{
-    bwl_resp_write_array(writer, 2 + more);
-    bwl_resp_write_text(writer, command);
-    bwl_resp_write_bulk(writer, args->key, args->key_size);
-}
+enum { ROOM = 128 }; /* for three commands without key and value */
 
 static void write_set(bwl_resp_writer *writer, const bwl_transaction_args *args)
 {
+    int  key   = (int)args->key_size;
+    int  value = (int)args->value_size;
     bool keeps = args->lasts_ms == 0;
-    bool ends  = !keeps && args->lasts_ms != BWL_NEVER;
 
-    write_key(writer, "SET", ends ? 3 : keeps ? 2 : 1, args);
-    bwl_resp_write_bulk(writer, args->value, args->value_size);
     if (keeps)
-        bwl_resp_write_text(writer, "KEEPTTL");
-    if (ends) {
-        bwl_resp_write_text(writer, "PX");
-        bwl_resp_write_integer(writer, args->lasts_ms);
-    }
+        bwl_resp_write(writer, "SET %.*s %.*s KEEPTTL", key, args->key, value, args->value);
+    else if (args->lasts_ms == BWL_NEVER)
+        bwl_resp_write(writer, "SET %.*s %.*s", key, args->key, value, args->value);
+    else
+        bwl_resp_write(writer, "SET %.*s %.*s PX %lld", key, args->key, value, args->value,
+                       (long long)args->lasts_ms);
 }
 
 size_t bwl_transaction_size_max(const bwl_transaction_args *args)
@@ -58,34 +40,24 @@ size_t bwl_transaction_size_max(const bwl_transaction_args *args)
 
 void bwl_transaction_write(bwl_resp_writer *writer, const bwl_transaction_args *args)
 {
+    int key = (int)args->key_size;
+
     switch (args->command) {
     case TRANSACTION_READ:
-        write_key(writer, "WATCH", 0, args);
-        write_key(writer, "GET", 0, args);
-        write_alone(writer, "MULTI");
+        bwl_resp_write(writer, "WATCH %.*s", key, args->key);
+        bwl_resp_write(writer, "GET %.*s", key, args->key);
+        bwl_resp_write(writer, "MULTI");
         return;
-    case TRANSACTION_SET:
-        write_set(writer, args);
-        write_alone(writer, "EXEC");
-        return;
-    case TRANSACTION_DELETE:
-        write_key(writer, "DEL", 0, args);
-        write_alone(writer, "EXEC");
-        return;
-    case TRANSACTION_LEAVE: write_alone(writer, "DISCARD"); return;
+    case TRANSACTION_SET: write_set(writer, args); break;
+    case TRANSACTION_DELETE: bwl_resp_write(writer, "DEL %.*s", key, args->key); break;
+    case TRANSACTION_LEAVE: bwl_resp_write(writer, "DISCARD"); return;
     }
-    bwl_unreachable("a command outside of its enum");
+    bwl_resp_write(writer, "EXEC");
 }
 
 unsigned bwl_transaction_frames(bwl_transaction_command command)
 {
-    switch (command) {
-    case TRANSACTION_READ: return FRAMES_OF_READ;
-    case TRANSACTION_SET:
-    case TRANSACTION_DELETE: return FRAMES_OF_WRITE;
-    case TRANSACTION_LEAVE: return 1;
-    }
-    bwl_unreachable("a command outside of its enum");
+    return command == TRANSACTION_READ ? 3 : command == TRANSACTION_LEAVE ? 1 : 2;
 }
 
 bool bwl_transaction_shows_value(bwl_transaction_command command, unsigned nth)

@@ -2,8 +2,7 @@
  * transaction.h -- writes the commands of protocol/store/transaction.h, and reads their replies.
  * No I/O.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_TRANSACTION_H
-#define BWL_ENGINE_REDIS_WIRE_TRANSACTION_H
+#pragma once
 
 #include "engine/redis/wire/commands.h"
 #include "protocol/store/transaction.h"
@@ -33,5 +32,3 @@ typedef struct bwl_transaction_reply {
 bwl_redis_verdict bwl_transaction_read(bwl_transaction_command command, unsigned nth,
                                        const char *bytes, size_t size,
                                        bwl_transaction_reply *ret_reply);
-
-#endif

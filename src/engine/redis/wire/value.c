@@ -20,6 +20,8 @@ enum {
     DIGITS_MAX     = 17, /* significant digits that identify any double */
     PHP_DIGITS     = 14, /* "precision" in php.ini */
     TIMESTAMP_SIZE = 8,  /* LITTLE_ENDIAN */
+    NS_IN_US       = 1000,
+    US_IN_MS       = 1000,
 };
 
 #define WHOLE_MAX     UINT64_C(1000000000000000) /* of a float, before the point */
@@ -234,6 +236,74 @@ size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_compat_rules *ru
     return w.size;
 }
 
+/* ---- for scripts/take_timestamp.lua ---------------------------------------------------------- */
+
+/* In a pattern of Lua, '%' before a character that is neither letter nor digit escapes it. */
+static void put_affix(writer *w, const char *affix, bool as_pattern)
+{
+    for (; affix != NULL && *affix != '\0'; affix++) {
+        bool is_plain = (*affix >= '0' && *affix <= '9') || (*affix >= 'A' && *affix <= 'Z') ||
+                        (*affix >= 'a' && *affix <= 'z') || (unsigned char)*affix >= 0x80;
+        if (as_pattern && !is_plain)
+            put(w, "%", 1);
+        put(w, affix, 1);
+    }
+}
+
+/* A pattern that matches any token of this format. */
+static const char *any_token(bwl_token_format format)
+{
+    if (format == BWL_TOKEN_UUID)
+        return "%x+%-%x+%-%x+%-%x+%-%x+";
+    if (format == BWL_TOKEN_HEX)
+        return "%x+";
+    return format == BWL_TOKEN_PID_TID ? "[1-9]%d*%-[1-9]%d*" : "[%w_%-+/=:.@]+";
+}
+
+/* The texts before and after the number.  token NULL: as patterns, which match those of any
+ * holder. */
+static void write_affixes(bwl_resp_writer *out, const bwl_compat_rules *rules, const char *token)
+{
+    char        bytes[2][BWL_VALUE_MAX];
+    writer      before     = { .bytes = bytes[0] };
+    writer      after      = { .bytes = bytes[1] };
+    bool        as_pattern = token == NULL;
+    const char *middle     = as_pattern ? any_token(rules->token) : token;
+
+    put_affix(&before, rules->prefix, as_pattern);
+    if (rules->value == BWL_VALUE_TOKEN_TIMESTAMP) {
+        put_text(&before, middle);
+        put_text(&before, ":");
+    }
+    if (rules->value == BWL_VALUE_TIMESTAMP_TOKEN) {
+        put_affix(&after, "-", as_pattern);
+        put_text(&after, middle);
+    }
+    put_affix(&after, rules->suffix, as_pattern);
+    assert(!before.overflowed && !after.overflowed);
+    bwl_resp_write_bulk(out, before.bytes, before.size);
+    bwl_resp_write_bulk(out, after.bytes, after.size);
+}
+
+/* The server's clock has microseconds.  A timestamp in nanoseconds ends with three zeros.  A float
+ * is the double that is nearest to the whole number of microseconds. */
+void bwl_take_timestamp_write(bwl_resp_writer *out, const bwl_compat_rules *rules,
+                              const char *token, bwl_ms lease_ms)
+{
+    assert(rules->unit_ns > 0);
+    bwl_resp_write_text(out, rules->value == BWL_VALUE_LITTLE_ENDIAN ? "l"
+                             : rules->value == BWL_VALUE_FLOAT_PHP   ? "p"
+                             : is_float(rules->value)                ? "f"
+                                                                     : "d");
+    write_affixes(out, rules, token);
+    bwl_resp_write_integer(out, rules->unit_ns / NS_IN_US);
+    bwl_resp_write_integer(out, rules->whole_ns / NS_IN_US);
+    bwl_resp_write_integer(out, lease_ms * US_IN_MS + rules->extra_ns / NS_IN_US);
+    bwl_resp_write_text(out, rules->expired == BWL_TIMESTAMP_BEFORE_NOW ? "<" : "<=");
+    bwl_resp_write_text(out, rules->timestamp_is_start ? "1" : "0");
+    write_affixes(out, rules, NULL);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Removes a prefix and a suffix.  False: they are missing. */
@@ -327,23 +397,21 @@ static bool read_little_endian(int64_t *ret_timestamp, const char *bytes, size_t
 static bool read_token_timestamp(int64_t *ret_timestamp, const bwl_compat_rules *rules,
                                  const char *bytes, size_t size)
 {
-    size_t colon = size;
+    const char *colon = memrchr(bytes, ':', size);
+    size_t      token = colon != NULL ? (size_t)(colon - bytes) : 0;
 
-    while (colon > 0 && bytes[colon - 1] != ':')
-        colon--;
-    return colon > 0 && bwl_token_is_of(rules->token, bytes, colon - 1) &&
-           read_decimal(ret_timestamp, bytes + colon, size - colon);
+    return colon != NULL && bwl_token_is_of(rules->token, bytes, token) &&
+           read_decimal(ret_timestamp, colon + 1, size - token - 1);
 }
 
 static bool read_timestamp_token(int64_t *ret_timestamp, const bwl_compat_rules *rules,
                                  const char *bytes, size_t size)
 {
-    size_t dash = 0;
+    const char *dash   = memchr(bytes, '-', size);
+    size_t      before = dash != NULL ? (size_t)(dash - bytes) : 0;
 
-    while (dash < size && bytes[dash] != '-')
-        dash++;
-    return dash < size && bwl_token_is_of(rules->token, bytes + dash + 1, size - dash - 1) &&
-           read_decimal(ret_timestamp, bytes, dash);
+    return dash != NULL && bwl_token_is_of(rules->token, dash + 1, size - before - 1) &&
+           read_decimal(ret_timestamp, bytes, before);
 }
 
 static bool read_middle(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,

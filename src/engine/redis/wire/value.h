@@ -5,10 +5,10 @@
  * Reading accepts exactly the bytes that writing can produce.  Any other value is foreign, and
  * bowline never takes over or deletes a foreign lock.
  */
-#ifndef BWL_ENGINE_REDIS_WIRE_VALUE_H
-#define BWL_ENGINE_REDIS_WIRE_VALUE_H
+#pragma once
 
 #include "core/compat_rules.h"
+#include "engine/redis/wire/resp.h"
 
 /* Writes the value of these rules (NULL: the token), without a NUL; returns its size.  0: the
  * timestamp is outside the range of the format (floats: at least 1 and below 1e15; PHP: below
@@ -28,4 +28,9 @@ bool bwl_value_read_plausible(int64_t *ret_timestamp, const bwl_compat_rules *ru
 /* A hash of the bytes (FNV-1a, 64 bits); never 0. */
 uint64_t bwl_value_hash(const char *bytes, size_t size);
 
-#endif
+enum { BWL_TAKE_TIMESTAMP_ARGUMENTS = 10 };
+
+/* Writes the ARGV of scripts/take_timestamp.lua: how to make this client's value, and how to read
+ * that of any holder. */
+void bwl_take_timestamp_write(bwl_resp_writer *writer, const bwl_compat_rules *rules,
+                              const char *token, bwl_ms lease_ms);

@@ -1,6 +1,6 @@
 /*
- * renewal_batch.c -- several renewals as one call of a script.  See sections.h,
- * engine/redis/wire/batch.h.
+ * batch.c -- several requests as one command: renewals as one call of a script, and WAIT.  See
+ * inside.h.
  *
  * Thousands of holds may be due at about the same time.  Adjacent requests in the pipeline that may
  * share a call are written as one command, and its reply is split into their answers.  The layers
@@ -11,14 +11,139 @@
  * each request is sent again alone, and one that is refused alone is not batched until it succeeds.
  * After a second refusal in a row, the script itself is assumed to be forbidden: no more batches on
  * this connection.
+ *
+ * WAIT waits until the replicas have the writes, for all locks that need it: see
+ * protocol/replicated.c.
+ * It covers everything that the connection has written before it, and the server reads nothing
+ * from that connection until WAIT ends.  Other requests may be delayed for the duration of one
+ * WAIT; two in a row would double that.  A request that comes while a WAIT is in flight is deferred
+ * until its reply; then all deferred ones share the next WAIT.
+ *
+ *      submitted --none in flight--> sent --reply--> all that were deferred are sent as one
+ *                  |--one in flight--> deferred
+ *                  `--no connection: NOT_SENT.  A new connection has written nothing to wait for
  */
-#include "engine/redis/session/sections.h"
-#include "engine/redis/wire/batch.h"
+#include "engine/redis/session/inside.h"
 #include "engine/redis/wire/key.h"
 
 #include <string.h>
 
-enum { REFUSALS_MAX = 2 };
+enum {
+    REFUSALS_MAX   = 2,
+    BATCH_SIZE_MAX = 250, /* the maximum of bwl_request_batch.size */
+    ROOM           = 128, /* for WAIT */
+};
+
+/* ---- WAIT ------------------------------------------------------------------------------------ */
+
+bool bwl_request_is_barrier(const bwl_request *request)
+{
+    return request->command == REDIS_REPLICATED;
+}
+
+static void answer_not_sent(bwl_session *session, const bwl_request *request)
+{
+    bwl_host_set_error(request->lock, "the connection to %s broke", session->endpoint.text);
+    bwl_request_answer(session, request, BWL_NOT_SENT);
+}
+
+bool bwl_barrier_admits(bwl_session *session, const bwl_request *request)
+{
+    if (!bwl_request_is_barrier(request))
+        return true;
+    if (session->phase == BWL_SESSION_READY && session->barrier.out == 0) {
+        session->barrier.out = 1;
+        return true;
+    }
+    if (session->phase != BWL_SESSION_READY ||
+        !bwl_pipeline_push(&session->barrier.deferred, request)) {
+        bwl_host_pin(request->lock);
+        answer_not_sent(session, request);
+    }
+    return false;
+}
+
+void bwl_barrier_over(bwl_session *session, const bwl_request *over)
+{
+    bwl_session_transaction *barrier = &session->barrier;
+
+    if (!bwl_request_is_barrier(over) || barrier->out == 0 || --barrier->out > 0)
+        return; /* the connection was lost, or some are not completed yet */
+    while (barrier->deferred.count > 0) {
+        bwl_request request = bwl_pipeline_pop(&barrier->deferred);
+        if (bwl_pipeline_push(&session->pipeline, &request)) {
+            barrier->out++;
+            bwl_host_unpin(request.lock); /* appending pinned it a second time */
+        } else {
+            answer_not_sent(session, &request);
+        }
+    }
+}
+
+static size_t barrier_size(const bwl_session *session, size_t nth)
+{
+    size_t size = 1;
+
+    while (size < BATCH_SIZE_MAX && nth + size < session->pipeline.count &&
+           bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth + size)))
+        size++;
+    return size;
+}
+
+static bwl_redis_command_args words_of(const bwl_request *request)
+{
+    return (bwl_redis_command_args){ .command  = request->command,
+                                     .number   = request->number,
+                                     .lease_ms = request->lease_ms };
+}
+
+static bool barrier_write(bwl_session *session, size_t nth, size_t size)
+{
+    bwl_redis_command_args args = words_of(bwl_pipeline_at(&session->pipeline, nth));
+    bwl_resp_writer        writer;
+
+    assert(size <= BATCH_SIZE_MAX);
+    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM, &writer))
+        return false;
+    bwl_redis_write(&writer, &args);
+    bwl_pipeline_mark_batch(&session->pipeline, nth, size, session->link.conn.stream.written,
+                            session->host->latest);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+static bwl_redis_verdict on_barrier_reply(bwl_session *session, const char *bytes, size_t size)
+{
+    const bwl_request     *first    = bwl_pipeline_at(&session->pipeline, 0);
+    bwl_redis_command_args args     = words_of(first);
+    size_t                 together = first->batch.size;
+    bwl_redis_reply        reply;
+
+    switch (bwl_redis_read(&args, 0, bytes, size, &reply)) {
+    case BWL_REDIS_STRANGE: return BWL_REDIS_STRANGE;
+    case BWL_REDIS_NOSCRIPT: reply.answer = BWL_REFUSED; break; /* WAIT is not a script */
+    case BWL_REDIS_ANSWER: break;
+    }
+    for (size_t i = 0; i < together; i++)
+        bwl_pipeline_at(&session->pipeline, i)->batch.known = reply.answer;
+    return BWL_REDIS_ANSWER;
+}
+
+void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, const char *bytes,
+                           size_t size)
+{
+    bwl_redis_command_args args = words_of(request);
+    bwl_redis_reply        reply;
+
+    (void)bwl_redis_read(&args, 0, bytes, size, &reply); /* cannot fail: it was read before */
+    bwl_host_set_error(request->lock,
+                       "%s: %llu replicas acknowledged it in time, and sync=%lld needs more: "
+                       "INFO replication there lists its replicas",
+                       session->endpoint.text, (unsigned long long)reply.number,
+                       (long long)request->number);
+}
+
+/* ---- renewals -------------------------------------------------------------------------------- */
 
 /* Whether a request may be batched. */
 static bool may_share(const bwl_request *q)
@@ -39,7 +164,7 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
     size_t             size  = 1;
 
     if (bwl_request_is_barrier(first))
-        return bwl_barrier_size(session, nth);
+        return barrier_size(session, nth);
     if (session->host->closing || session->config->topology == BWL_TOPOLOGY_CLUSTER ||
         session->batches_refused >= REFUSALS_MAX || !may_share(first))
         return 1;
@@ -57,7 +182,7 @@ static void write_value(const bwl_session *session, const bwl_request *q, bwl_re
     bwl_queue_self self; /* an extension needs only its session */
 
     memcpy(self.session, session->push.id, sizeof self.session);
-    bwl_batch_write_value(writer, &(bwl_redis_command_args){
+    bwl_redis_write_value(writer, &(bwl_redis_command_args){
                                       .command = q->command,
                                       .token   = q->token,
                                       .number  = q->number,
@@ -88,11 +213,11 @@ static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_w
     bwl_batch_write_begin(writer, (unsigned)size, uses_eval(session, nth, size));
     for (size_t i = nth; i < nth + size; i++) {
         size_t key_size = write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
-        bwl_batch_write_key(writer, key, key_size);
+        bwl_resp_write_bulk(writer, key, key_size);
     }
     for (size_t i = nth; i < nth + size; i++)
         write_value(session, bwl_pipeline_at(&session->pipeline, i), writer);
-    bwl_batch_write_lease(writer, bwl_pipeline_at(&session->pipeline, nth)->lease_ms);
+    bwl_resp_write_integer(writer, bwl_pipeline_at(&session->pipeline, nth)->lease_ms);
 }
 
 bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
@@ -102,7 +227,7 @@ bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
     bwl_resp_writer writer;
 
     if (bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth)))
-        return bwl_barrier_write(session, nth, size);
+        return barrier_write(session, nth, size);
     assert(size >= BWL_BATCH_MIN);
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
@@ -156,7 +281,7 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
     bwl_batch_reply    reply;
 
     if (bwl_request_is_barrier(first))
-        return bwl_barrier_on_reply(session, bytes, size);
+        return on_barrier_reply(session, bytes, size);
     assert(first->batch.size >= BWL_BATCH_MIN);
     switch (bwl_batch_read(first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:

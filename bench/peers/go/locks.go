@@ -41,7 +41,7 @@ func (l *redsyncLock) release() error {
 
 func (l *redsyncLock) close() { _ = l.client.Close() }
 
-// rueidislock, with one key. Who waits is told by client-side caching that the key has changed. The ring of a
+// rueidislock, with one key. Client-side caching notifies the waiter that the key has changed. The ring of a
 // connection is small, as there are hundreds of them in one process.
 type rueidisLock struct {
 	locker rueidislock.Locker

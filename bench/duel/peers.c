@@ -18,7 +18,7 @@ enum { LIST_SIZE_MAX = 65536 };
     "programs. A turn that follows one of the same waiter is not a hand-over."
 
 const bench_peer_measure bench_peer_measures[] = {
-    { "peer-pair-S", BENCH_PAIR, BENCH_SAME, 0, "Acquire and release, and nobody else wants it." },
+    { "peer-pair-S", BENCH_PAIR, BENCH_SAME, 0, "Acquire and release, without contention." },
     { "peer-hand-over-S", BENCH_HAND_OVER, BENCH_SAME, 1, HAND_OVER_MEANS },
     { "peer-hand-over-X", BENCH_HAND_OVER, BENCH_CROSS, 1, HAND_OVER_MEANS },
     { "peer-hand-over-P", BENCH_HAND_OVER, BENCH_PROXY, 1, HAND_OVER_MEANS },

@@ -2,9 +2,9 @@
  * hand_over.c -- hand-over: from the call of release to the return of acquire in a waiting client.
  *
  * Compared with one PING after the same pause; or with the minimum that hands a lock over by the
- * same scripts, which separates the cost of the server from ours. There are two clients, each driven
- * by its own thread; they change roles after each sample. The pause before the release is long
- * enough for the other to enqueue, and varies.
+ * same scripts, which separates the cost of the server from ours. There are two clients, each
+ * driven by its own thread; they change roles after each sample. The pause before the release is
+ * long enough for the other to enqueue, and varies.
  */
 #include <errno.h>
 #include <pthread.h>

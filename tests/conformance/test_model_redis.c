@@ -138,7 +138,7 @@ static void some_event(unsigned connection)
     unsigned what = below(EVENTS_ONE_IN);
 
     if (forgets && below(6) == 0) {
-        play_settle(connection);
+        play_complete(connection);
         play_clock(some_ms());
         if (below(2) == 0)
             play_save();
@@ -147,7 +147,7 @@ static void some_event(unsigned connection)
     }
     if (what > 29)
         return;
-    play_settle(connection);
+    play_complete(connection);
     if (what == 0)
         play_cut(below(PLAY_CONNECTIONS));
     else if (what < 3)
@@ -170,13 +170,13 @@ static bool play_sequence(uint64_t seed)
 
         some_event(connection);
         if (below(4) == 0) {
-            play_settle(connection);
+            play_complete(connection);
             connection = below(PLAY_CONNECTIONS);
         }
         cmd = some_command(connection);
         play_command(connection, &cmd);
     }
-    play_settle(connection);
+    play_complete(connection);
     if (!play_differs())
         return true;
     tell("%s", play_story());

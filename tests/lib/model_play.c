@@ -26,8 +26,8 @@ typedef struct line {
     model_expectation pushes[EXPECTED_MAX]; /* of a push: cmd is its cause */
     unsigned          pushes_begin, pushes_end;
     unsigned          unread; /* replies to the start of a sequence, which come before all others */
-    bool is_used; /* it watches, or is in a transaction, or was                                */
-    bool has_listened; /* it may be pushed to                                                */
+    bool              is_used;        /* it watches, or is in a transaction, or was */
+    bool              has_subscribed; /* it may receive pushes */
 } line;
 
 bwl_model_redis        play_model;
@@ -50,7 +50,7 @@ static void line_open(line *l)
     (void)wire_ask(&l->wire, "HELLO 3");
     l->replies_begin = l->replies_end = l->pushes_begin = l->pushes_end = 0;
     l->unread                                                           = 0;
-    l->is_used = l->has_listened = false;
+    l->is_used = l->has_subscribed = false;
 }
 
 static void lines_open(void)
@@ -135,7 +135,7 @@ static void skip_beginning(unsigned connection)
 
 /* Sends the buffered commands, and waits for all replies; a last PING shows that no reply comes
  * that the model does not have. */
-void play_settle(unsigned connection)
+void play_complete(unsigned connection)
 {
     line *l = &lines[connection];
 
@@ -184,8 +184,8 @@ static void control_begins(void)
 
 static void note_use(line *l, bwl_model_op op)
 {
-    l->is_used      = l->is_used || op == BWL_OP_WATCH || op == BWL_OP_MULTI;
-    l->has_listened = l->has_listened || op == BWL_OP_SUBSCRIBE;
+    l->is_used        = l->is_used || op == BWL_OP_WATCH || op == BWL_OP_MULTI;
+    l->has_subscribed = l->has_subscribed || op == BWL_OP_SUBSCRIBE;
 }
 
 void play_command(unsigned connection, const bwl_model_command *cmd)
@@ -267,14 +267,14 @@ void play_begin(void)
     has_old_keys     = true;
     for (unsigned i = 0; i < PLAY_CONNECTIONS; i++) {
         line *l = &lines[i];
-        if (l->is_used || l->has_listened) {
+        if (l->is_used || l->has_subscribed) {
             wire_say(&l->wire, "RESET");
             wire_say(&l->wire, "HELLO 3");
             l->unread += 2;
         }
-        if (l->has_listened)
+        if (l->has_subscribed)
             skip_beginning(i); /* others could still reach it */
-        l->is_used = l->has_listened = false;
+        l->is_used = l->has_subscribed = false;
     }
     frozen_set(beginning_ms);
 }

@@ -3,7 +3,7 @@
  * and every reply is compared.
  *
  * The real server's clock stops until play_clock moves it.  Commands of one connection are buffered
- * and sent at once; call play_settle before commands of another.
+ * and sent at once; call play_complete before commands of another.
  */
 #ifndef TEST_MODEL_PLAY_H
 #define TEST_MODEL_PLAY_H
@@ -24,7 +24,7 @@ void play_close(void);
 /* A new sequence: no keys, no watches, the clock at its start. */
 void play_begin(void);
 void play_command(unsigned connection, const bwl_model_command *cmd);
-void play_settle(unsigned connection);
+void play_complete(unsigned connection);
 
 void play_clock(int64_t by_ms);
 void play_evict(unsigned key);

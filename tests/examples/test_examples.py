@@ -210,8 +210,8 @@ def test_update_reports_errors(program, locks):
 FENCED = [
     "the first writes: accepted",
     "the second writes: accepted",
-    "the first, who knows nothing of it, writes: refused",
-    "what he could have asked: lost",
+    "the first, which continues, writes: refused",
+    "the hold of the first: lost",
     "the release of the first: LOST",
 ]
 

@@ -14,7 +14,7 @@ import (
 
 const lease = 30 * time.Second
 
-// A lock waits as long as it takes, and is given back.
+// A lock waits without a time limit, and is released.
 type lock interface {
 	acquire() error
 	release() error

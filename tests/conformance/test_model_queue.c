@@ -349,8 +349,8 @@ static void begin_sequence(uint64_t seed)
     }
 }
 
-/* A JOIN takes room for two more. */
-static bool has_room(void)
+/* Whether the model can store the two items of another JOIN. */
+static bool has_space(void)
 {
     return items_of(BWL_MODEL_QUEUE) + items_of(BWL_MODEL_HEARTBEATS) + 2 <= BWL_MODEL_ITEMS;
 }
@@ -358,7 +358,7 @@ static bool has_room(void)
 static bool play_sequence(uint64_t seed)
 {
     begin_sequence(seed);
-    for (unsigned i = 4 + below(LENGTH_MAX - 3); i > 0 && has_room(); i--) {
+    for (unsigned i = 4 + below(LENGTH_MAX - 3); i > 0 && has_space(); i--) {
         if (below(3) == 0)
             disturb(below(CLIENTS));
         if (!ask_both(below(CLIENTS)))

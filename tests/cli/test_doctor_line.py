@@ -158,7 +158,7 @@ def test_certificate_of_another_host(place, tls):
     assert "other.test" in bill.of("tls")["what"]
 
 
-def test_a_node_that_is_announced_by_a_name_that_its_certificate_has_not(place, tls):
+def test_node_announced_by_a_name_that_is_not_in_its_certificate(place, tls):
     server = tls("--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--tls-cluster", "yes",
                  "--cluster-announce-ip", "127.0.0.1", hosts="DNS:localhost")
     assert server.cli("cluster", "addslotsrange", "0", "16383") == "OK"

@@ -241,7 +241,7 @@ static void assert_loss(bowline_event event, const bowline_hold *hold)
     assert_null(event.operation);
 }
 
-static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
+static void loss_is_reported(const engine *e, void (*take_turn)(bowline_client *))
 {
     bowline_client *client = engine_client_without_renewal_thread(e, "max-hold=120ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -272,12 +272,12 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
 
 ENGINE_TEST(loss_is_an_event)
 {
-    loss_is_told(THE_ENGINE, turn);
+    loss_is_reported(THE_ENGINE, turn);
 }
 
 ENGINE_TEST(loss_makes_the_pipe_readable)
 {
-    loss_is_told(THE_ENGINE, turn_by_pipe);
+    loss_is_reported(THE_ENGINE, turn_by_pipe);
 }
 
 ENGINE_TEST(loss_of_a_released_hold_is_not_reported)

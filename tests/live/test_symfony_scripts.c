@@ -103,7 +103,7 @@ static int is_empty(void **state)
 
 FIXTURE(begin, is_empty)
 
-TEST(symfony_hold_of_theirs_is_busy_and_not_touched)
+TEST(symfony_their_hold_is_busy_and_unchanged)
 {
     char before[400];
 
@@ -117,7 +117,7 @@ TEST(symfony_hold_of_theirs_is_busy_and_not_touched)
     assert_string_equal(server_ask(redis, "EXISTS nightly"), "0");
 }
 
-TEST(symfony_hold_of_ours_is_a_conflict_and_not_touched)
+TEST(symfony_our_hold_is_a_conflict_and_unchanged)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -135,7 +135,7 @@ TEST(symfony_hold_of_ours_is_a_conflict_and_not_touched)
 }
 
 /* Byte for byte what Symfony would have there with our token. */
-TEST(symfony_set_of_ours_is_what_symfony_writes)
+TEST(symfony_our_set_equals_that_of_symfony)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          token[100];
@@ -160,7 +160,7 @@ TEST(symfony_set_of_ours_is_what_symfony_writes)
     must_release(hold);
 }
 
-TEST(symfony_extension_of_ours_never_shortens)
+TEST(symfony_our_extension_never_shortens)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -174,7 +174,7 @@ TEST(symfony_extension_of_ours_never_shortens)
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-TEST(symfony_readers_keep_us_out_until_the_last_has_gone)
+TEST(symfony_readers_exclude_us_until_the_last_has_ended)
 {
     char before[400];
 
@@ -193,7 +193,7 @@ TEST(symfony_readers_keep_us_out_until_the_last_has_gone)
     must_release(hold);
 }
 
-TEST(symfony_holders_are_told_from_readers)
+TEST(symfony_holders_are_distinguished_from_readers)
 {
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
@@ -222,7 +222,7 @@ TEST(symfony_holders_are_told_from_readers)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-TEST(symfony_member_is_there_until_its_score_has_come)
+TEST(symfony_member_exists_until_the_time_of_its_score)
 {
     expect_yes(SYMFONY_SAVE, A, SHORT_MS);
     (void)server_ask(redis, "PERSIST nightly");
@@ -237,7 +237,7 @@ TEST(symfony_member_is_there_until_its_score_has_come)
     must_release(hold);
 }
 
-TEST(symfony_attempt_of_ours_removes_only_what_is_over)
+TEST(symfony_our_attempt_removes_only_expired_members)
 {
     char alone[100];
 
@@ -251,7 +251,7 @@ TEST(symfony_attempt_of_ours_removes_only_what_is_over)
     assert_string_equal(forget(B), "1");
 }
 
-TEST(symfony_hold_of_ours_that_is_over_can_be_taken_by_them)
+TEST(symfony_takes_over_our_expired_hold)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          theirs[400];
@@ -268,7 +268,7 @@ TEST(symfony_hold_of_ours_that_is_over_can_be_taken_by_them)
 }
 
 /* No client has taken the lock, but the lease has ended: any client may take it at any moment. */
-TEST(symfony_hold_of_ours_that_is_over_is_not_extended)
+TEST(symfony_our_expired_hold_is_not_extended)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     bowline_error error;
@@ -339,7 +339,7 @@ static const char *take_again(void)
 
 /* A client that got no reply sends the command again with the same member.  The reply is yes, and
  * the lease counts from the first command, as long as there is no other member. */
-TEST(symfony_question_that_is_asked_again_changes_nothing)
+TEST(symfony_repeated_command_changes_nothing)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];

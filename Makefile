@@ -43,8 +43,8 @@ THREAD_SUITES  = unit session conformance live cpp
 # Its versions do not agree on everything; 14 is the one that decides, where it is installed.
 CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-format)
 
-C_ROOMS = include src lab doctor cli bench examples tests
-C_FILES = $$(find $(C_ROOMS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
+C_FOLDERS = include src lab doctor cli bench examples tests
+C_FILES = $$(find $(C_FOLDERS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
 SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests debian .ci \
 	-type f 2>/dev/null) | sort)
 

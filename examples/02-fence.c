@@ -119,9 +119,8 @@ int main(int argc, char **argv)
          &error);
     write_as("the second", path, second);
 
-    write_as("the first, who knows nothing of it,", path, first);
-    printf("what he could have asked: %s\n",
-           bowline_hold_left_ms(first) == 0 ? "lost" : "still his");
+    write_as("the first, which continues,", path, first);
+    printf("the hold of the first: %s\n", bowline_hold_left_ms(first) == 0 ? "lost" : "held");
     printf("the release of the first: %s\n", bowline_status_name(bowline_release(first, NULL)));
     need(bowline_release(second, &error), &error);
     bowline_close(client);

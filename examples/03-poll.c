@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     for (int waiting = look(ops, holds); waiting > 0; waiting = look(ops, holds)) {
         /* Each is released after the one before was acquired, to show the order. */
         if (now_ms() >= next_ms && given == COUNT - waiting) {
-            printf("somebody gives back %s\n", names[given_in[given]]);
+            printf("the other client releases %s\n", names[given_in[given]]);
             need(bowline_release(theirs[given_in[given++]], &error), &error);
             next_ms = now_ms() + STEP_MS;
         }

@@ -77,7 +77,7 @@ static void take_later(bowline::client &client)
     std::optional<bowline::hold>      theirs  = client.acquire("report");
     bowline::operation<bowline::hold> waiting = client.start_acquire("report", bowline::forever);
 
-    std::cout << "report is " << (waiting.wait(10ms) ? "ours" : "somebody else's") << "\n";
+    std::cout << "report is " << (waiting.wait(10ms) ? "ours" : "held by another") << "\n";
     theirs.reset();
     const bowline::hold hold = waiting.finish();
     std::cout << hold.name() << " is ours\n";

@@ -52,12 +52,12 @@ GOOD = ["--appendonly", "yes", "--appendfsync", "always", "--enable-debug-comman
 
 
 def free_port():
-    """A port that is free, and stays it: the kernel gives none of these to whoever asks for any, or connects."""
+    """A free port outside the range from which the kernel takes ephemeral ports: no other program gets it by chance."""
     least, kernels = 10000, int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", random.randrange(least, kernels) if kernels > 2 * least else 0))
             except OSError:
-                continue  # somebody has it
+                continue  # in use
             return probe.getsockname()[1]

@@ -1,11 +1,11 @@
-"""A directory that is gone afterwards, whatever happens to the test: a failure, a signal, even a kill."""
+"""A directory that is removed after the test, however it ends: a failure, a signal, even a kill."""
 
 import contextlib
 import pathlib
 import subprocess
 import tempfile
 
-# Sits in a session of its own, and is told by the end of its input: when the tests close it, or are no more.
+# Runs in a session of its own, and waits for the end of its input: the tests close it, or have ended.
 JANITOR = ["sh", "-c", 'cat >/dev/null; rm -rf "$1"', "sh"]
 
 

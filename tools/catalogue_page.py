@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fill in what the lab says, on the pages that show it.
+"""Write the output of the lab into the pages that show it.
 
     catalogue_page.py LAB PAGE...
 
-Between `<!-- lab: NAME OPTION... -->` and `<!-- /lab -->` stands what `LAB try NAME OPTION...` prints: which
-invariants break, with how few faults, in how few steps, and the schedule of the worst. `make docs` writes the pages
-anew; a test says when one of them is older than the lab.
+Between `<!-- lab: NAME OPTION... -->` and `<!-- /lab -->` is the output of `LAB try NAME OPTION...`: which
+invariants break, with how few faults, in how few steps, and the schedule of the worst. `make docs` updates the
+pages; a test fails if a page does not match the lab.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ NONE_BROKE, SOME_BROKE = 0, 1
 
 
 def said_by(lab, words):
-    """What `try` prints, without what changes from one run to the next, or from one machine to another."""
+    """The output of `try`, without the parts that differ between runs or machines."""
     command = [lab, "try", "--quiet", *shlex.split(words)]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     if said.returncode not in (NONE_BROKE, SOME_BROKE) or not said.stdout:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what `bowline doctor` and its sisters really say into docs/doctor.md.
+"""Write the output of `bowline doctor`, `caps` and `acl` into docs/doctor.md.
 
     doctor_page.py BOWLINE PAGE [--check]
 
@@ -28,7 +28,7 @@ def free_port():
 
 @contextlib.contextmanager
 def server(*options):
-    """Its port, and a function that says a command to it."""
+    """Its port, and a function that sends a command to it."""
     with tempfile.TemporaryDirectory(prefix="bowline-page-") as directory:
         port = free_port()
         words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "", *options]

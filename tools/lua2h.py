@@ -10,7 +10,7 @@ kept to the byte. A first line that begins with #! is kept, it tells Redis the s
 A line "-- @include PART.lua" stands for the lines of that file, beside the one that includes it. A part
 includes nothing itself, and is no script of its own.
 
-Long brackets outside comments are refused: lines inside a [[long string]] could not be told from code.
+Long brackets outside comments are refused: lines inside a [[long string]] could not be distinguished from code.
 Standard library only, because this runs in every build.
 """
 

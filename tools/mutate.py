@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plant the faults of tests/mutants.txt, one at a time, in a copy of the tree, and see that a test notices.
+"""Plant the faults of tests/mutants.txt, one at a time, in a copy of the tree, and check that a test fails.
 
     tools/mutate.py                 all of them, each against the program that it names
     tools/mutate.py WORD ...        those whose description holds one of the words
@@ -24,7 +24,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = ("file", "old", "new", "by")
 HUNTED = ("session", "transcript", "conformance", "live")  # quick ones first
-PATIENCE_S = 75  # without a word: a fault may make a program hang, which is noticed too
+PATIENCE_S = 75  # without output: a fault may make a program hang, which counts as detected
 
 
 def read_mutants(text):
@@ -40,7 +40,7 @@ def read_mutants(text):
 
 
 def complaints(root, mutants, build_file):
-    """What is wrong with a list: a mutant that cannot be planted, or whose test does not exist."""
+    """The errors in a list: a mutant that cannot be planted, or whose test does not exist."""
     for m in mutants:
         if sorted(m) != sorted(("what",) + FIELDS):
             yield f"{m['what']}: needs exactly {', '.join(FIELDS)}"
@@ -74,7 +74,7 @@ def copy_tree(to):
         source, target = ROOT / name, to / name
         if name and source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)  # with the time of now, so that it is compiled again
+            shutil.copyfile(source, target)  # with the current time, so that it is compiled again
             shutil.copymode(source, target)
 
 

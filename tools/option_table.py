@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make completions and the options of the manual page from the command's own tables.
+"""Make completions and the options of the manual page from the tables of the command.
 
     option_table.py TABLE bash|zsh|fish
     option_table.py TABLE man PAGE.scd
@@ -47,11 +47,11 @@ class Command:
         return self.operands.index("COMMAND") if self.runs_a_command() else 0
 
     def files(self):
-        """How many operands stand before each that is a file."""
+        """For each operand that is a file: how many operands are before it."""
         return [place for place, operand in enumerate(self.operands) if operand == "FILE"]
 
     def literals(self):
-        """What may stand as the first operand, if that is a word of ours."""
+        """The words for the first operand, if it is a keyword."""
         first = self.operands[0] if self.operands else ""
         return first.split("|") if first.islower() else []
 
@@ -82,7 +82,7 @@ def shell_quoted(text):
 
 
 def filled_in(template, **parts):
-    """The template with @{name} filled in. What else looks like a template is the shells'."""
+    """The template with @{name} filled in. Other syntax of that kind belongs to the shell."""
     return re.sub(r"@\{(\w+)\}", lambda match: parts[match.group(1)], template)
 
 

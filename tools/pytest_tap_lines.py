@@ -18,7 +18,7 @@ class Tap:
         self.reports = {}
 
     def say(self, text):
-        # Unbuffered: a killed run then still shows how far it came.
+        # Unbuffered: the output of a killed run is then complete.
         os.write(OUTPUT, (text + "\n").encode("utf-8", "replace"))
 
     def comment(self, text):

@@ -9,7 +9,7 @@
 #include "bench/duel/duel.h"
 #include "bench/harness/rounds.h"
 
-enum { SETTLE_MS = 3000, IDLE_MS = 10000, BEAT_MS = 1000 };
+enum { SETTLE_MS = 3000, IDLE_MS = 10000, HEARTBEAT_MS = 1000 };
 
 typedef struct idle {
     bench_arena arena;
@@ -119,7 +119,7 @@ int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_re
 
     if (wait_idly(b, measure, &d, reterr) < 0)
         return -1;
-    *ret_result = result_of(d.commands * 1000 / d.ms, d.waiters * 1000.0 / BEAT_MS);
+    *ret_result = result_of(d.commands * 1000 / d.ms, d.waiters * 1000.0 / HEARTBEAT_MS);
     return 0;
 }
 

@@ -12,13 +12,13 @@
 enum { LIST_SIZE_MAX = 65536 };
 
 #define HAND_OVER_MEANS \
-    "One holds it and another waits; from the call of release to the return of the other's acquire."
+    "One holds the lock and another waits; from the call of release to the return of acquire."
 #define CROWD_MEANS                                                                         \
-    "So many want it, hold it for no time, and want it again, half of them in each of two " \
-    "programs. A turn that follows one of the same waiter is not a hand-over."
+    "The waiters acquire, release at once, and acquire again; half of them are in each of " \
+    "two programs. Two holds of one waiter in a row are not a hand-over."
 
 const bench_peer_measure bench_peer_measures[] = {
-    { "peer-pair-S", BENCH_PAIR, BENCH_SAME, 0, "Acquire and release, and nobody else wants it." },
+    { "peer-pair-S", BENCH_PAIR, BENCH_SAME, 0, "Acquire and release, without contention." },
     { "peer-hand-over-S", BENCH_HAND_OVER, BENCH_SAME, 1, HAND_OVER_MEANS },
     { "peer-hand-over-X", BENCH_HAND_OVER, BENCH_CROSS, 1, HAND_OVER_MEANS },
     { "peer-hand-over-P", BENCH_HAND_OVER, BENCH_PROXY, 1, HAND_OVER_MEANS },
@@ -27,7 +27,7 @@ const bench_peer_measure bench_peer_measures[] = {
     { "peer-waiters-128", BENCH_CROWD, BENCH_FREE, 128, CROWD_MEANS },
     { "peer-waiters-1000", BENCH_CROWD, BENCH_FREE, 1000, CROWD_MEANS },
     { "peer-idle", BENCH_IDLE, BENCH_FREE, 200,
-      "So many wait, in one program, for one who does not let go." },
+      "The waiters are in one program, and the holder does not release." },
 };
 const size_t bench_peer_measures_count = sizeof bench_peer_measures / sizeof bench_peer_measures[0];
 

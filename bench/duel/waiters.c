@@ -132,7 +132,7 @@ static int compare_turns(contest *c, bench_result *result, bench_failure *reterr
 /* Counting takes time, so nothing else is measured here. */
 static int count_commands(contest *c, bench_result *result, bench_failure *reterr)
 {
-    double commands[ROUNDS_MAX], beats = 0, confirmations = 0, leads = 0, hand_overs = 0;
+    double commands[ROUNDS_MAX], heartbeats = 0, confirmations = 0, leads = 0, hand_overs = 0;
 
     c->watch.apart[0] = bwl_scripts[BWL_SCRIPT_QUEUE_HEARTBEAT].sha1;
     c->watch.apart[1] = bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1;
@@ -146,16 +146,17 @@ static int count_commands(contest *c, bench_result *result, bench_failure *reter
         double count = (double)(sum.hand_overs > 0 ? sum.hand_overs : 1);
         commands[r] /= count;
         result->ratios[r] = commands[r];
-        beats += (double)c->watch.apart_commands[0];
+        heartbeats += (double)c->watch.apart_commands[0];
         confirmations += (double)c->watch.apart_commands[1];
         leads += (double)c->watch.apart_commands[2];
         hand_overs += count;
     }
     result->ours.middle   = bench_median(commands, result->rounds);
     result->theirs.middle = 1;
-    (void)snprintf(result->note, sizeof result->note,
-                   "and for each, counted apart, %.2f beats, %.2f confirmations and %.2f leads",
-                   beats / hand_overs, confirmations / hand_overs, leads / hand_overs);
+    (void)snprintf(
+        result->note, sizeof result->note,
+        "and for each, counted apart, %.2f heartbeats, %.2f confirmations and %.2f leads",
+        heartbeats / hand_overs, confirmations / hand_overs, leads / hand_overs);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 #include "bench/sides/ours.h"
 
 enum {
@@ -29,27 +29,27 @@ static bench_text name_of(unsigned lock)
     return bench_text_of("bench-%07u", lock);
 }
 
-static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
+static int read_memory(bench_minimum *minimum, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t       used, clients;
     bench_failure none;
 
-    if (bench_floor_info(floor, "used_memory", &used, reterr) < 0)
+    if (bench_minimum_info(minimum, "used_memory", &used, reterr) < 0)
         return -1;
-    if (bench_floor_info(floor, "mem_clients_normal", &clients, &none) < 0)
+    if (bench_minimum_info(minimum, "mem_clients_normal", &clients, &none) < 0)
         clients = 0;
     *ret_bytes = used - clients;
     return 0;
 }
 
 /* Waits until nothing changes: the server resizes tables in the background. */
-static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
+static int read_settled_memory(bench_minimum *minimum, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t  last = -1, now = 0;
     unsigned same = 0;
 
     for (unsigned i = 0; i < SETTLE_STEPS && same < SETTLED; i++) {
-        if (read_memory(floor, &now, reterr) < 0)
+        if (read_memory(minimum, &now, reterr) < 0)
             return -1;
         same = now == last ? same + 1 : 0;
         last = now;
@@ -59,13 +59,13 @@ static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_fai
     return 0;
 }
 
-static int empty(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
+static int empty(bench_minimum *minimum, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t ignored;
 
-    if (bench_floor_number(floor, "FLUSHALL", &ignored, reterr) < 0)
+    if (bench_minimum_number(minimum, "FLUSHALL", &ignored, reterr) < 0)
         return -1;
-    return read_settled_memory(floor, ret_bytes, reterr);
+    return read_settled_memory(minimum, ret_bytes, reterr);
 }
 
 /* ---- sides ----------------------------------------------------------------------------------- */
@@ -113,30 +113,30 @@ static int release_all(const crowd *c, bench_failure *reterr)
 #define KEPT_COMMAND \
     "EVAL return#redis.call('keys','bowline:who:*')+redis.call('exists','bowline:f') 0"
 
-static int count_left(bench_floor *floor, int64_t *ret_left, bench_failure *reterr)
+static int count_left(bench_minimum *minimum, int64_t *ret_left, bench_failure *reterr)
 {
     int64_t all, kept;
 
-    if (bench_floor_number(floor, "DBSIZE", &all, reterr) < 0 ||
-        bench_floor_number(floor, KEPT_COMMAND, &kept, reterr) < 0)
+    if (bench_minimum_number(minimum, "DBSIZE", &all, reterr) < 0 ||
+        bench_minimum_number(minimum, KEPT_COMMAND, &kept, reterr) < 0)
         return -1;
     *ret_left = all - kept;
     return 0;
 }
 
 typedef struct sides {
-    bench_ours  ours;
-    bench_floor floor;
-    crowd       crowd;
+    bench_ours    ours;
+    bench_minimum minimum;
+    crowd         crowd;
 } sides;
 
 static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_failure *reterr)
 {
     int64_t before, after;
 
-    if (empty(&s->floor, &before, reterr) < 0 || hold_all(&s->ours, &s->crowd, reterr) < 0 ||
-        read_settled_memory(&s->floor, &after, reterr) < 0 || release_all(&s->crowd, reterr) < 0 ||
-        count_left(&s->floor, ret_left, reterr) < 0)
+    if (empty(&s->minimum, &before, reterr) < 0 || hold_all(&s->ours, &s->crowd, reterr) < 0 ||
+        read_settled_memory(&s->minimum, &after, reterr) < 0 ||
+        release_all(&s->crowd, reterr) < 0 || count_left(&s->minimum, ret_left, reterr) < 0)
         return -1;
     *ret_bytes = (double)(after - before) / s->crowd.count;
     return 0;
@@ -146,18 +146,18 @@ static int measure_theirs(sides *s, double *ret_bytes, bench_failure *reterr)
 {
     int64_t before, after;
 
-    if (empty(&s->floor, &before, reterr) < 0)
+    if (empty(&s->minimum, &before, reterr) < 0)
         return -1;
     for (unsigned i = 0; i < s->crowd.count; i++) {
-        if (bench_floor_set_later(&s->floor, name_of(i).text, reterr) < 0)
+        if (bench_minimum_set_later(&s->minimum, name_of(i).text, reterr) < 0)
             return -1;
-        if ((i + 1) % PIPELINED == 0 && bench_floor_await(&s->floor, PIPELINED, reterr) < 0)
+        if ((i + 1) % PIPELINED == 0 && bench_minimum_await(&s->minimum, PIPELINED, reterr) < 0)
             return -1;
     }
-    if (read_settled_memory(&s->floor, &after, reterr) < 0)
+    if (read_settled_memory(&s->minimum, &after, reterr) < 0)
         return -1;
     *ret_bytes = (double)(after - before) / s->crowd.count;
-    return empty(&s->floor, &after, reterr);
+    return empty(&s->minimum, &after, reterr);
 }
 
 static int fight(const bench_measure *measure, bench_result *ret_result, sides *s, unsigned rounds,
@@ -198,10 +198,10 @@ static int measure_at(bench *b, const bench_measure *measure, const char *url,
     if (s.crowd.holds == NULL)
         return bench_fail_errno(reterr, bench_text_of("no memory for %u locks", s.crowd.count));
     if (bench_ours_open(&s.ours, url, reterr) == 0 &&
-        bench_floor_open(&s.floor, b->server.port, BENCH_NAME, reterr) == 0 &&
+        bench_minimum_open(&s.minimum, b->server.port, BENCH_NAME, reterr) == 0 &&
         bench_ours_pair(&s.ours, reterr) == 0)
         status = fight(measure, ret_result, &s, rounds, reterr);
-    bench_floor_close(&s.floor);
+    bench_minimum_close(&s.minimum);
     bench_ours_close(&s.ours); /* frees the holds after a failure */
     free(s.crowd.holds);
     return status;

@@ -12,7 +12,7 @@
 
 #include "bench/harness/crowd.h"
 #include "bench/measure/measure.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 #include "bench/sides/ours.h"
 
 #define UPDATED "bench:updated"
@@ -20,7 +20,7 @@
 
 typedef struct member {
     bowline_client *client;
-    bench_floor     floor;
+    bench_minimum   minimum;
     char            text[24];
 } member;
 
@@ -54,7 +54,7 @@ static int under_lock(void *arg, bench_failure *reterr)
     if (bowline_acquire(&hold, m->client, "counter", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER),
                         &error) < 0)
         return bench_ours_failed("bowline_acquire", &error, reterr);
-    int status = bench_floor_add_one(&m->floor, LOCKED, reterr);
+    int status = bench_minimum_add_one(&m->minimum, LOCKED, reterr);
     if (bowline_release(hold, &error) < 0 && status == 0)
         return bench_ours_failed("bowline_release", &error, reterr);
     return status;
@@ -78,13 +78,13 @@ int bench_measure_counter(bench *b, const bench_measure *measure, bench_result *
         members[i].client = ours.client;
         updating.args[i]  = &members[i];
         locking.args[i]   = &members[i];
-        if (bench_floor_open(&members[i].floor, b->server.port, BENCH_NAME, reterr) < 0)
+        if (bench_minimum_open(&members[i].minimum, b->server.port, BENCH_NAME, reterr) < 0)
             goto out;
     }
     status = bench_crowd_duel(ret_result, measure, b->settings.rounds, &updating, &locking, reterr);
 out:
     for (unsigned i = 0; i < measure->threads; i++)
-        bench_floor_close(&members[i].floor);
+        bench_minimum_close(&members[i].minimum);
     bench_ours_close(&ours);
     return status;
 }

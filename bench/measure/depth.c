@@ -20,7 +20,7 @@ typedef struct deep {
     unsigned           depth;
     bowline_operation *ops[BENCH_DEPTH_MAX];
     bowline_hold      *holds[BENCH_DEPTH_MAX];
-    bench_floor        floor;
+    bench_minimum      minimum;
     bench_pipeline     pipeline;
     bench_step         our_step;
     bench_step         their_step;
@@ -122,11 +122,11 @@ static int measure_deep(bench *b, const bench_measure *measure, deep *d, compari
         return -1;
     url = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
     if (bench_ours_open(&d->ours, url.text, reterr) == 0 &&
-        bench_floor_open(&d->floor, b->server.port, BENCH_NAME, reterr) == 0) {
-        bench_pipeline_plan(&d->pipeline, &d->floor, d->depth);
+        bench_minimum_open(&d->minimum, b->server.port, BENCH_NAME, reterr) == 0) {
+        bench_pipeline_plan(&d->pipeline, &d->minimum, d->depth);
         status = how(b, measure, d, ret_result, reterr);
     }
-    bench_floor_close(&d->floor);
+    bench_minimum_close(&d->minimum);
     bench_ours_close(&d->ours);
     return status;
 }

@@ -1,10 +1,10 @@
 /*
  * hand_over.c -- hand-over: from the call of release to the return of acquire in a waiting client.
  *
- * Compared with one PING after the same pause; or with the least that hands on a lock by the same
- * scripts, which separates the cost of the server from ours. There are two clients, each driven by
- * its own thread; they change roles after each sample. The pause before the release is long enough
- * for the other to enqueue, and varies.
+ * Compared with one PING after the same pause; or with the minimum that hands a lock over by the
+ * same scripts, which separates the cost of the server from ours. There are two clients, each
+ * driven by its own thread; they change roles after each sample. The pause before the release is
+ * long enough for the other to enqueue, and varies.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
-#include "bench/sides/hiredis_floor.h"
-#include "bench/sides/hiredis_line.h"
+#include "bench/sides/hiredis_minimum.h"
+#include "bench/sides/hiredis_queue.h"
 #include "bench/sides/ours.h"
 
 enum { SAMPLES = 100, BRIEF_SAMPLES = 10, TURN = 10, PAUSE_US = 1000, ROUND_TRIPS = 4 };
@@ -24,8 +24,8 @@ typedef struct pair_of_clients {
     unsigned      holder;
     int64_t       pause_us;
     uint64_t      random;
-    bench_floor   floor;
-    bench_line    line; /* used instead if the other side hands over too */
+    bench_minimum minimum;
+    bench_queue   queue; /* used instead of `minimum` if the other side hands over too */
 } pair_of_clients;
 
 /* The waiting thread and its result. */
@@ -87,24 +87,24 @@ static int ping(void *arg, int64_t *ret_ns, bench_failure *reterr)
 
     pause_a_while(p);
     int64_t began  = bench_now_ns();
-    int     status = bench_floor_number(&p->floor, "PING", &ignored, reterr);
+    int     status = bench_minimum_number(&p->minimum, "PING", &ignored, reterr);
     *ret_ns        = bench_now_ns() - began;
     return status;
 }
 
 /* The waiting thread of the other side. */
 typedef struct least {
-    bench_line   *line;
+    bench_queue  *queue;
     int64_t       held_ns;
     int           status;
     bench_failure failure;
 } least;
 
-static void *wait_in_line(void *arg)
+static void *wait_in_queue(void *arg)
 {
     least *l = arg;
 
-    l->status  = bench_line_wait(l->line, &l->failure);
+    l->status  = bench_queue_wait(l->queue, &l->failure);
     l->held_ns = bench_now_ns();
     return NULL;
 }
@@ -112,17 +112,17 @@ static void *wait_in_line(void *arg)
 static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     pair_of_clients *p = arg;
-    least            l = { .line = &p->line };
+    least            l = { .queue = &p->queue };
     pthread_t        thread;
 
-    if (bench_line_take(&p->line, reterr) < 0)
+    if (bench_queue_take(&p->queue, reterr) < 0)
         return -1;
-    errno = pthread_create(&thread, NULL, wait_in_line, &l);
+    errno = pthread_create(&thread, NULL, wait_in_queue, &l);
     if (errno != 0)
         return bench_fail_errno(reterr, bench_text_of("cannot start a thread"));
     pause_a_while(p);
     int64_t began  = bench_now_ns();
-    int     status = bench_line_release(&p->line, reterr);
+    int     status = bench_queue_release(&p->queue, reterr);
     (void)pthread_join(thread, NULL);
     *ret_ns = l.held_ns - began;
     if (status == 0 && l.status < 0)
@@ -174,11 +174,11 @@ int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result
     }
     if (bench_ours_open(&p.sides[0], url.text, reterr) == 0 &&
         bench_ours_open(&p.sides[1], url.text, reterr) == 0 &&
-        bench_floor_open(&p.floor, port, BENCH_NAME, reterr) == 0 &&
-        bench_line_open(&p.line, port, reterr) == 0)
+        bench_minimum_open(&p.minimum, port, BENCH_NAME, reterr) == 0 &&
+        bench_queue_open(&p.queue, port, reterr) == 0)
         status = compare(b, measure, &p, ret_result, reterr);
-    bench_line_close(&p.line);
-    bench_floor_close(&p.floor);
+    bench_queue_close(&p.queue);
+    bench_minimum_close(&p.minimum);
     for (unsigned i = 0; i < 2; i++)
         bench_ours_close(&p.sides[i]);
     return status;

@@ -6,19 +6,19 @@
 
 #include "bench/harness/bench.h"
 
-bench_measuring bench_measure_bytes, bench_measure_queue_bytes;     /* bytes.c     */
-bench_measuring bench_measure_counter;                              /* counter.c   */
-bench_measuring bench_measure_depth;                                /* depth.c     */
-bench_measuring bench_measure_hand_over;                            /* hand_over.c */
-bench_measuring bench_measure_file_pair, bench_measure_thread_pair; /* local.c     */
-bench_measuring bench_measure_pair_pings, bench_measure_pair_floor; /* pair.c      */
-bench_measuring bench_measure_nowait;                               /* pair.c      */
-bench_measuring bench_measure_redlock;                              /* redlock.c   */
-bench_measuring bench_measure_renewals, bench_measure_due;          /* renewals.c  */
-bench_measuring bench_measure_run_file, bench_measure_run_redis;    /* run.c       */
-bench_measuring bench_measure_same_name;                            /* same_name.c */
-bench_measuring bench_measure_spin;                                 /* spin.c      */
-bench_measuring bench_measure_takeover;                             /* takeover.c  */
-bench_measuring bench_measure_threads;                              /* threads.c   */
+bench_measuring bench_measure_bytes, bench_measure_queue_bytes;       /* bytes.c     */
+bench_measuring bench_measure_counter;                                /* counter.c   */
+bench_measuring bench_measure_depth;                                  /* depth.c     */
+bench_measuring bench_measure_hand_over;                              /* hand_over.c */
+bench_measuring bench_measure_file_pair, bench_measure_thread_pair;   /* local.c     */
+bench_measuring bench_measure_pair_pings, bench_measure_pair_minimum; /* pair.c      */
+bench_measuring bench_measure_nowait;                                 /* pair.c      */
+bench_measuring bench_measure_redlock;                                /* redlock.c   */
+bench_measuring bench_measure_renewals, bench_measure_due;            /* renewals.c  */
+bench_measuring bench_measure_run_file, bench_measure_run_redis;      /* run.c       */
+bench_measuring bench_measure_same_name;                              /* same_name.c */
+bench_measuring bench_measure_spin;                                   /* spin.c      */
+bench_measuring bench_measure_takeover;                               /* takeover.c  */
+bench_measuring bench_measure_threads;                                /* threads.c   */
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 #include "bench/sides/ours.h"
 
 enum {
@@ -22,11 +22,11 @@ enum {
 static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench_result *ret_result,
                  bench_failure *reterr)
 {
-    bool        is_far = measure->regime == BENCH_PROXY;
-    bench_ours  ours   = { 0 };
-    bench_floor floor  = { 0 };
-    bench_text  url;
-    int         status = -1;
+    bool          is_far  = measure->regime == BENCH_PROXY;
+    bench_ours    ours    = { 0 };
+    bench_minimum minimum = { 0 };
+    bench_text    url;
+    int           status = -1;
 
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
         return bench_skip(ret_result, "this machine has one CPU");
@@ -36,7 +36,7 @@ static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench
         url = bench_text_of("%.200s?%s", url.text, measure->query);
     int port = is_far ? b->proxy.port : b->server.port;
     if (bench_ours_open(&ours, url.text, reterr) < 0 ||
-        bench_floor_open(&floor, port, BENCH_NAME, reterr) < 0)
+        bench_minimum_open(&minimum, port, BENCH_NAME, reterr) < 0)
         goto out;
     duel->name       = measure->name;
     duel->rounds     = b->settings.rounds;
@@ -44,10 +44,10 @@ static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench
     duel->turn       = is_far ? FAR_TURN : NEAR_TURN;
     duel->batch      = 1;
     duel->ours.arg   = &ours;
-    duel->theirs.arg = &floor;
+    duel->theirs.arg = &minimum;
     status           = bench_fight(ret_result, duel, reterr);
 out:
-    bench_floor_close(&floor);
+    bench_minimum_close(&minimum);
     bench_ours_close(&ours);
     return status;
 }
@@ -55,15 +55,15 @@ out:
 int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_result *ret_result,
                              bench_failure *reterr)
 {
-    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_floor_pings };
+    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_minimum_pings };
 
     return fight(b, measure, &duel, ret_result, reterr);
 }
 
-int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_result *ret_result,
-                             bench_failure *reterr)
+int bench_measure_pair_minimum(bench *b, const bench_measure *measure, bench_result *ret_result,
+                               bench_failure *reterr)
 {
-    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_floor_pair };
+    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_minimum_pair };
 
     return fight(b, measure, &duel, ret_result, reterr);
 }
@@ -73,7 +73,7 @@ int bench_measure_nowait(bench *b, const bench_measure *measure, bench_result *r
                          bench_failure *reterr)
 {
     bench_duel duel = { .ours.step   = bench_ours_pair_nowait,
-                        .theirs.step = bench_floor_ping,
+                        .theirs.step = bench_minimum_ping,
                         .gap_us      = measure->regime == BENCH_PROXY ? 0 : GAP_US };
 
     return fight(b, measure, &duel, ret_result, reterr);

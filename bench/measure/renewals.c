@@ -33,7 +33,7 @@ typedef struct due {
     bench_ours     ours;
     unsigned       count;
     bowline_hold  *holds[BENCH_DEPTH_MAX];
-    bench_floor    floor;
+    bench_minimum  minimum;
     bench_pipeline pipeline;
 } due;
 
@@ -121,7 +121,7 @@ static int renew_theirs(void *arg, int64_t *ret_ns, bench_failure *reterr)
 static void note_calls(due *d, bench_result *ret_result)
 {
     static const char line[] = "latency_percentiles_usec_evalsha:p50=";
-    redisReply       *reply  = redisCommand(d->floor.context, "INFO latencystats");
+    redisReply       *reply  = redisCommand(d->minimum.context, "INFO latencystats");
     const char       *at     = NULL;
     const char       *p99    = NULL;
 
@@ -149,7 +149,7 @@ static int compare(bench *b, const bench_measure *measure, due *d, bench_result 
 
     if (acquire_all(d, reterr) < 0 || bench_pipeline_set(&d->pipeline, reterr) < 0)
         return -1;
-    freeReplyObject(redisCommand(d->floor.context, "CONFIG RESETSTAT"));
+    freeReplyObject(redisCommand(d->minimum.context, "CONFIG RESETSTAT"));
     if (bench_fight(ret_result, &duel, reterr) < 0)
         return -1;
     note_calls(d, ret_result);
@@ -189,14 +189,14 @@ int bench_measure_due(bench *b, const bench_measure *measure, bench_result *ret_
     assert(measure->count >= 1 && measure->count <= BENCH_DEPTH_MAX);
     d->count = measure->count;
     if (bench_use_server(b, measure->regime, &url, reterr) == 0 && open_ours(d, url, reterr) == 0 &&
-        bench_floor_open(&d->floor, b->server.port, BENCH_NAME, reterr) == 0) {
-        bench_pipeline_plan(&d->pipeline, &d->floor, d->count);
+        bench_minimum_open(&d->minimum, b->server.port, BENCH_NAME, reterr) == 0) {
+        bench_pipeline_plan(&d->pipeline, &d->minimum, d->count);
         /* Other keys: SET would overwrite our locks. */
         for (unsigned i = 0; i < d->count; i++)
             d->pipeline.keys[i][0] = 'B';
         status = compare(b, measure, d, ret_result, reterr);
     }
-    bench_floor_close(&d->floor);
+    bench_minimum_close(&d->minimum);
     bench_ours_close(&d->ours);
     free(d);
     return status;

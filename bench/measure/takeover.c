@@ -16,7 +16,7 @@
 #include "bench/duel/driver.h"
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 #include "bench/sides/ours.h"
 #include "engine/redis/wire/key.h"
 
@@ -27,24 +27,24 @@ enum {
     BRIEF_SAMPLES = 2,
     BRIEF_KEYS    = 1000,
     PIPELINED     = 500,
-    HELD_MS       = 40, /* up to twice as long: to meet any moment of the renewal */
+    HELD_MS       = 40, /* up to twice as long: it ends at any moment of the renewal */
     SETTLED_MS    = 5,  /* until the last command of the dead holder has arrived */
     WANTED_NS     = 5000000,
-    BEAT_NS       = 1000000000,
+    HEARTBEAT_NS  = 1000000000,
     ATTEMPTS_MAX  = 5,
     HOLDER        = 0,
     WAITER        = 1,
 };
 
 typedef struct scene {
-    bench       *b;
-    char         program[PATH_MAX];
-    bench_driver holder;
-    bench_driver waiter;
-    bench_floor  floor;
-    bench_text   pttl; /* the command that reads the rest of the lease */
-    uint64_t     random;
-    bench_text   why;
+    bench        *b;
+    char          program[PATH_MAX];
+    bench_driver  holder;
+    bench_driver  waiter;
+    bench_minimum minimum;
+    bench_text    pttl; /* the command that reads the rest of the lease */
+    uint64_t      random;
+    bench_text    why;
 } scene;
 
 static int start(scene *s, bench_driver *driver, unsigned number)
@@ -92,7 +92,7 @@ static int take_over(scene *s, int64_t *ret_ns, bench_failure *reterr)
     (void)kill(s->holder.pid, SIGKILL);
     bench_driver_end(&s->holder);
     bench_sleep_ms(SETTLED_MS);
-    if (bench_floor_number(&s->floor, s->pttl.text, &left_ms, reterr) < 0)
+    if (bench_minimum_number(&s->minimum, s->pttl.text, &left_ms, reterr) < 0)
         return -1;
     int64_t known_ns = bench_now_ns();
     if (bench_driver_hear(&s->waiter, "held ", &held, &s->why) < 0)
@@ -132,10 +132,11 @@ static int take_rounds(scene *s, const bench_measure *measure, bench_samples *sa
                 return -1;
         result->ratios[r] = (double)bench_percentile(samples, first, 500) / WANTED_NS;
     }
-    int64_t worst      = bench_percentile(samples, 0, 1000);
-    result->ours       = bench_figures_of(samples);
-    result->theirs     = (bench_figures){ .middle = WANTED_NS, .p99 = BEAT_NS, .p999 = BEAT_NS };
-    result->is_invalid = worst > BEAT_NS;
+    int64_t worst = bench_percentile(samples, 0, 1000);
+    result->ours  = bench_figures_of(samples);
+    result->theirs =
+        (bench_figures){ .middle = WANTED_NS, .p99 = HEARTBEAT_NS, .p999 = HEARTBEAT_NS };
+    result->is_invalid = worst > HEARTBEAT_NS;
     (void)snprintf(result->note, sizeof result->note, "at worst %.1f ms, of %zu",
                    (double)worst / 1e6, samples->count);
     return 0;
@@ -147,12 +148,12 @@ static int fill(scene *s, unsigned count, bench_failure *reterr)
     if (s->b->settings.is_brief && count > BRIEF_KEYS)
         count = BRIEF_KEYS;
     for (unsigned i = 0; i < count; i++) {
-        if (bench_floor_set_later(&s->floor, bench_text_of("other-%u", i).text, reterr) < 0)
+        if (bench_minimum_set_later(&s->minimum, bench_text_of("other-%u", i).text, reterr) < 0)
             return -1;
-        if ((i + 1) % PIPELINED == 0 && bench_floor_await(&s->floor, PIPELINED, reterr) < 0)
+        if ((i + 1) % PIPELINED == 0 && bench_minimum_await(&s->minimum, PIPELINED, reterr) < 0)
             return -1;
     }
-    return bench_floor_await(&s->floor, count % PIPELINED, reterr);
+    return bench_minimum_await(&s->minimum, count % PIPELINED, reterr);
 }
 
 static int measure_scene(scene *s, const bench_measure *measure, bench_result *ret_result,
@@ -163,14 +164,14 @@ static int measure_scene(scene *s, const bench_measure *measure, bench_result *r
     int64_t       ignored;
     int           status = -1;
 
-    if (bench_floor_number(&s->floor, "FLUSHALL", &ignored, reterr) < 0 ||
+    if (bench_minimum_number(&s->minimum, "FLUSHALL", &ignored, reterr) < 0 ||
         fill(s, measure->count, reterr) < 0)
         return -1;
     if (start(s, &s->waiter, WAITER) < 0)
         return failed(s, reterr);
     if (take_rounds(s, measure, &samples, &result, reterr) == 0) {
         *ret_result = result;
-        status      = bench_floor_number(&s->floor, "FLUSHALL", &ignored, reterr);
+        status      = bench_minimum_number(&s->minimum, "FLUSHALL", &ignored, reterr);
     }
     bench_samples_free(&samples);
     return status;
@@ -186,13 +187,13 @@ int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result 
 
     if (bench_use_server(b, measure->regime, &url, reterr) < 0 ||
         bench_driver_find_ours(s.program, reterr) < 0 ||
-        bench_floor_open(&s.floor, b->server.port, BENCH_NAME, reterr) < 0)
+        bench_minimum_open(&s.minimum, b->server.port, BENCH_NAME, reterr) < 0)
         return -1;
     size_t size = bwl_key_write(key, NULL, BENCH_NAME, strlen(BENCH_NAME));
     s.pttl      = bench_text_of("PTTL %.*s", (int)size, key);
     status      = measure_scene(&s, measure, ret_result, reterr);
     bench_driver_end(&s.holder);
     bench_driver_end(&s.waiter);
-    bench_floor_close(&s.floor);
+    bench_minimum_close(&s.minimum);
     return status;
 }

@@ -9,7 +9,7 @@
 
 #include "bench/harness/crowd.h"
 #include "bench/measure/measure.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 #include "bench/sides/ours.h"
 
 /* ---- the measure ----------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ typedef struct sides {
     unsigned        threads;
     bowline_client *client;
     member          members[BENCH_CROWD_MAX];
-    bench_floor     floors[BENCH_CROWD_MAX];
+    bench_minimum   minimums[BENCH_CROWD_MAX];
     bench_team      our_side;
     bench_team      their_side;
 } sides;
@@ -59,8 +59,8 @@ static int open_sides(sides *s, const char *url, int port, bench_failure *reterr
         m->name[m->end + 1]   = '\0';
         m->ours               = (bench_ours){ .client = s->client, .name = m->name };
         s->our_side.args[i]   = m;
-        s->their_side.args[i] = &s->floors[i];
-        if (bench_floor_open(&s->floors[i], port, m->name, reterr) < 0)
+        s->their_side.args[i] = &s->minimums[i];
+        if (bench_minimum_open(&s->minimums[i], port, m->name, reterr) < 0)
             return -1;
     }
     return 0;
@@ -71,7 +71,7 @@ int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *
 {
     sides      s = { .threads    = measure->threads,
                      .our_side   = { .step = measure->is_nowait ? pair_in_turn : pair },
-                     .their_side = { .step = bench_floor_pair } };
+                     .their_side = { .step = bench_minimum_pair } };
     bench_text url;
     int        status = -1;
 
@@ -86,7 +86,7 @@ int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *
         status = bench_crowd_duel(ret_result, measure, b->settings.rounds, &s.our_side,
                                   &s.their_side, reterr);
     for (unsigned i = 0; i < s.threads; i++)
-        bench_floor_close(&s.floors[i]);
+        bench_minimum_close(&s.minimums[i]);
     bowline_close(s.client);
     return status;
 }

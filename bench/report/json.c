@@ -9,7 +9,7 @@
 
 #include "bench/base/stats.h"
 #include "bench/report/report.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 
 void bench_json_string(FILE *out, const char *text)
 {
@@ -104,7 +104,7 @@ void bench_report_json(FILE *out, const bench *b, const bench_result *results,
     bench_json_field(out, "cpu", b->machine.model);
     bench_json_field(out, "kernel", b->machine.kernel);
     bench_json_field(out, "redis", b->redis);
-    bench_json_field(out, "hiredis", bench_floor_version().text);
+    bench_json_field(out, "hiredis", bench_minimum_version().text);
     (void)fprintf(out, "\"cpus\": %u},\n", b->machine.cpus_count);
     (void)fprintf(out, "  \"quiet\": {\"asked\": %s, \"quiet\": %s, \"busy\": %.3f, ",
                   b->quiet.was_asked ? "true" : "false", b->quiet.is_quiet ? "true" : "false",

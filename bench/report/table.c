@@ -6,7 +6,7 @@
 
 #include "bench/base/stats.h"
 #include "bench/report/report.h"
-#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_minimum.h"
 #include "core/core.h"
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ bench_text bench_machine_text(const bench *b)
     return bench_text_of("%s, %u CPU%s, %s, %s%s%shiredis %s, bowline %s", b->machine.model,
                          b->machine.cpus_count, b->machine.cpus_count == 1 ? "" : "s",
                          b->machine.kernel, b->redis[0] != '\0' ? "Redis " : "", b->redis,
-                         b->redis[0] != '\0' ? ", " : "", bench_floor_version().text,
+                         b->redis[0] != '\0' ? ", " : "", bench_minimum_version().text,
                          bowline_version_string());
 }
 

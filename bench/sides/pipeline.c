@@ -23,7 +23,7 @@ typedef struct words {
 
 static int failed(const bench_pipeline *p, bench_failure *reterr)
 {
-    const redisContext *context = p->floor->context;
+    const redisContext *context = p->minimum->context;
 
     return bench_fail(
         reterr, (bench_failure){
@@ -41,12 +41,12 @@ bench_text bench_pipeline_name(unsigned i)
     return bench_text_of("bench-deep-%u", i);
 }
 
-void bench_pipeline_plan(bench_pipeline *ret_pipeline, bench_floor *floor, unsigned depth)
+void bench_pipeline_plan(bench_pipeline *ret_pipeline, bench_minimum *minimum, unsigned depth)
 {
     bench_pipeline *p = ret_pipeline;
 
     assert(depth >= 1 && depth <= BENCH_DEPTH_MAX);
-    p->floor    = floor;
+    p->minimum  = minimum;
     p->depth    = depth;
     p->attempts = 0;
     for (unsigned i = 0; i < depth; i++) {
@@ -62,7 +62,7 @@ static int say(bench_pipeline *p, const words *w, bench_failure *reterr)
 {
     const char **texts = (const char **)(uintptr_t)w->words; /* hiredis does not write to them */
 
-    if (redisAppendCommandArgv(p->floor->context, w->count, texts, w->sizes) != REDIS_OK)
+    if (redisAppendCommandArgv(p->minimum->context, w->count, texts, w->sizes) != REDIS_OK)
         return failed(p, reterr);
     return 0;
 }
@@ -72,7 +72,7 @@ static int hear(bench_pipeline *p, bench_failure *reterr)
 {
     for (unsigned i = 0; i < p->depth; i++) {
         redisReply *reply = NULL;
-        if (redisGetReply(p->floor->context, (void **)&reply) != REDIS_OK)
+        if (redisGetReply(p->minimum->context, (void **)&reply) != REDIS_OK)
             return failed(p, reterr);
         bool is_right = (reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0) ||
                         (reply->type == REDIS_REPLY_INTEGER && reply->integer == 1);

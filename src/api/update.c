@@ -286,6 +286,11 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
         return status;
     if (o.reserved != 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
+    if (client->first->host.engine->step == NULL)
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "%s: updates no keys: use redis://, unix:// or redis+sentinel://, or with "
+                        "TLS rediss:// or rediss+sentinel://",
+                        client->first->host.engine->scheme);
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)
         *o.ret_conflicts = j.machine.conflicts;

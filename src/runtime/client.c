@@ -243,11 +243,7 @@ int bwl_pool_take(bwl_client *client, bwl_ms until, bwl_pool_slot **ret_slot, bw
     int            status = BWL_OK;
     bwl_pool_slot *slot;
 
-    if (client->first->host.engine->step == NULL)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "%s: updates no keys: use redis://, unix:// or redis+sentinel://, or with "
-                        "TLS rediss:// or rediss+sentinel://",
-                        client->first->host.engine->scheme);
+    assert(client->first->host.engine->step != NULL);
     (void)pthread_mutex_lock(&client->mutex);
     while ((slot = find_slot(client)) == NULL && status == BWL_OK)
         if (!await_slot(client, until))

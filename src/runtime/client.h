@@ -93,8 +93,8 @@ bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uin
 void bwl_shard_enter(bwl_shard *shard);
 void bwl_shard_leave(bwl_shard *shard);
 
-/* Not locked: takes a slot, and waits for one until `until`.  End with bwl_pool_give.  UNSUPPORTED:
- * the store has only locks; TIMEOUT, NOMEM, SYSTEM. */
+/* Not locked: takes a slot, and waits for one until `until`.  End with bwl_pool_give.  The engine
+ * has step.  TIMEOUT, NOMEM, SYSTEM. */
 int bwl_pool_take(bwl_client *client, bwl_ms until, bwl_pool_slot **ret_slot, bwl_fault *fault);
 
 /* Not locked: whether this thread has taken a slot and not given it back. */

@@ -74,14 +74,14 @@ TEST(commands_inside_scripts_are_not_counted)
 
 TEST(named_commands_are_counted_separately)
 {
-    bench_watch   watch = { .apart = { "beat", "confirm" } };
+    bench_watch   watch = { .apart = { "heartbeat", "confirm" } };
     bench_failure failure;
     double        commands = 0;
 
     assert_int_equal(bench_watch_open(&watch, there.server.port, &failure), 0);
     for (unsigned round = 0; round < 2; round++) {
         assert_int_equal(bench_watch_begin(&watch, there.server.port, &failure), 0);
-        say("GET beat");
+        say("GET heartbeat");
         say("GET confirm");
         say("GET confirm");
         say("GET a");

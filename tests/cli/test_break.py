@@ -28,8 +28,8 @@ def failed(done, code=FAILED):
     return [line.removeprefix("bowline: ") for line in lines]
 
 
-def stands_in_line(place, redis, count, name="job"):
-    place.wait_for(f"{count} in line", lambda: redis.cli("ZCARD", f"bowline:{{{name}}}:bwl.q") == str(count))
+def await_queued(place, redis, count, name="job"):
+    place.wait_for(f"{count} in the queue", lambda: redis.cli("ZCARD", f"bowline:{{{name}}}:bwl.q") == str(count))
 
 
 def test_holder_is_shown_then_broken_and_notices_at_its_renewal(place, redis):
@@ -55,7 +55,7 @@ def test_three_waiters_are_served_in_order(place, redis):
     waiters = []
     for number in range(3):
         waiters.append(place.start("job", "sh", "-c", f"echo {number} >>order"))
-        stands_in_line(place, redis, number + 1)
+        await_queued(place, redis, number + 1)
     assert breaks(place, "-y", "job").returncode == 0
     assert [place.finish(waiter) for waiter in waiters] == [0, 0, 0]
     assert place.path("order").read_text() == "0\n1\n2\n"
@@ -192,11 +192,11 @@ def test_new_holder_between_question_and_answer_keeps_the_lock(place, redis):
 
 def held_and_awaited(place, redis):
     """A holder and a waiter. Repeated if the machine stopped until the short lease ended."""
-    order, line = place.path("order"), "bowline:{job}:bwl.q"
+    order, queue = place.path("order"), "bowline:{job}:bwl.q"
     for _ in range(20):
         holder = place.hold("job", "-t", "1s", "--kill-after", "100ms")
         waiter = place.start("job", "sh", "-c", "echo served >>order")
-        place.wait_for("who waits", lambda: redis.cli("ZCARD", line) == "1" or order.exists())
+        place.wait_for("the waiter", lambda: redis.cli("ZCARD", queue) == "1" or order.exists())
         if not order.exists():
             break
         assert (place.finish(holder), place.finish(waiter)) == (LOST, 0)

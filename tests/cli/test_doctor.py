@@ -156,7 +156,7 @@ def test_server_without_persistence(place, redis):
     assert "LOST" in finding["why"]
 
 
-def test_snapshots_and_logs_are_told_apart(place, good):
+def test_snapshots_and_logs_are_distinguished(place, good):
     good.cli("config", "set", "appendfsync", "everysec")
     assert look(place, None).of("persistence")["grade"] == "note"
     good.cli("config", "set", "appendonly", "no")
@@ -215,7 +215,7 @@ def test_every_right_of_every_lock_is_checked(place, good, lock):
     assert finding["what"].endswith(f" ({len(looked_at)} checked)")
 
 
-def test_a_command_that_the_server_has_not(place, start_redis):
+def test_command_that_the_server_does_not_have(place, start_redis):
     server = start_redis(*GOOD, "--rename-command", "EVALSHA", "")
     finding = look(place, server.url).of("rights", "failure")
     assert finding["what"] == "the server has no command evalsha"

@@ -58,11 +58,11 @@ def test_server_with_wrong_replies_is_reported(place, answer):
     assert "\x1b" not in json.dumps(bill.all)
 
 
-@pytest.mark.parametrize("told", [b"+OK\r\n", b":1\r\n"])
-def test_server_without_transactions_gets_no_write_command(place, told):
+@pytest.mark.parametrize("reply", [b"+OK\r\n", b":1\r\n"])
+def test_server_without_transactions_gets_no_write_command(place, reply):
     """It answers HELLO like a server, and every other command with the same reply."""
     hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
-    with Liar(hello + told * 200) as liar:
+    with Liar(hello + reply * 200) as liar:
         bill = look(place, liar.url)
         said = b"".join(line.recv(65536) for line in liar.open).upper()
     assert bill.of("rights")["grade"] == "unknown"
@@ -158,7 +158,7 @@ def test_certificate_of_another_host(place, tls):
     assert "other.test" in bill.of("tls")["what"]
 
 
-def test_a_node_that_is_announced_by_a_name_that_its_certificate_has_not(place, tls):
+def test_node_announced_by_a_name_that_is_not_in_its_certificate(place, tls):
     server = tls("--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--tls-cluster", "yes",
                  "--cluster-announce-ip", "127.0.0.1", hosts="DNS:localhost")
     assert server.cli("cluster", "addslotsrange", "0", "16383") == "OK"

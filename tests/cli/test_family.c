@@ -210,7 +210,7 @@ TEST(family_outside_gets_the_signal_and_the_group_does_not)
 }
 
 /* `sidecar & exec bowline run ...`: processes that were there before the command do not belong to
- * it, and orphans cannot be told apart. */
+ * it, and orphans cannot be distinguished. */
 TEST(family_excludes_earlier_children)
 {
     pid_t elder = fork();

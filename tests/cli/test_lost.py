@@ -15,7 +15,7 @@ import pytest
 STUBBORN = """
 import os, pathlib, signal, time
 me = "child" if os.fork() == 0 else "parent"
-signal.signal(signal.SIGTERM, lambda *_: pathlib.Path(f"told-{me}").write_text("TERM\\n"))
+signal.signal(signal.SIGTERM, lambda *_: pathlib.Path(f"signalled-{me}").write_text("TERM\\n"))
 pathlib.Path(f"ready-{me}").write_text(f"{os.getpid()}\\n")
 while not os.path.exists("go"):
     time.sleep(0.005)
@@ -71,14 +71,14 @@ def finish(place, run):
 def was_late(place, run):
     """TERM left less than most of its second, or was handled late, or the lease had ended at KILL."""
     left = {line["action"]: line["left_ms"] for line in run.events if line["event"] == "lost"}
-    was_told = all(place.path(f"told-{who}").exists() for who in ("parent", "child"))
-    return left.get("kill") == 0 or run.has_term and (left.get("term", 0) < 900 or run.can_hear and not was_told)
+    was_signalled = all(place.path(f"signalled-{who}").exists() for who in ("parent", "child"))
+    return left.get("kill") == 0 or run.has_term and (left.get("term", 0) < 900 or run.can_hear and not was_signalled)
 
 
 def again(place, scenario, is_late):
     """The result of the first run of the scenario that was not late."""
     for _ in range(TRIES):
-        for mark in [*place.root.glob("told-*"), *place.root.glob("ready-*"), *place.root.glob("go")]:
+        for mark in [*place.root.glob("signalled-*"), *place.root.glob("ready-*"), *place.root.glob("go")]:
             mark.unlink()
         run = scenario()
         if not is_late(run):
@@ -126,7 +126,7 @@ def test_failed_renewal_sends_TERM_then_KILL_to_the_group(place, redis):
     assert 0 < kill["left_ms"] < term["left_ms"] <= 1000
     assert run.events[5]["signal"] == 9
     assert run.events[-1]["exit"] == 123
-    assert place.path("told-parent").exists() and place.path("told-child").exists()
+    assert place.path("signalled-parent").exists() and place.path("signalled-child").exists()
     assert not any(place.is_alive(pid) for pid in run.pids)
     what, why, what_to_do = run.err.splitlines()
     assert "job was lost" in what and "was not renewed" in why and "check it" in what_to_do
@@ -149,7 +149,7 @@ def test_a_command_that_ends_at_term_is_not_killed(place, redis):
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:term", "exited", "released"]
     assert run.events[4]["code"] == 0
-    assert place.path("told-parent").exists()
+    assert place.path("signalled-parent").exists()
 
 
 def test_rest_of_the_group_after_TERM_is_killed(place, redis):
@@ -233,7 +233,7 @@ def test_on_lost_kill_sends_no_TERM(place, redis):
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
     assert run.events[3]["left_ms"] > 0
-    assert not place.path("told-parent").exists()
+    assert not place.path("signalled-parent").exists()
     assert not any(place.is_alive(pid) for pid in run.pids)
 
 
@@ -247,7 +247,7 @@ def test_on_lost_warn_prints_a_warning_and_continues(place, redis):
     assert all(place.is_alive(pid) for pid in run.pids)
     place.path("go").touch()
     assert finish(place, run) == 123
-    assert place.path("end-parent").exists() and not place.path("told-parent").exists()
+    assert place.path("end-parent").exists() and not place.path("signalled-parent").exists()
     assert "job is lost" in run.err
     assert run.err.splitlines()[-3].endswith("ended (it exits with 9)")
     assert run.events[-1]["exit"] == 123

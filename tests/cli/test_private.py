@@ -13,7 +13,7 @@ import pytest
 URL = "redis://user:secret@127.0.0.1:1\n"
 OWNER, USER, GROUP_OWNER, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 US = os.geteuid()
-STRANGER = 54321
+OTHER_USER = 54321
 READ = 4
 
 
@@ -47,20 +47,20 @@ def test_list_for_the_user_only_is_private(place):
     assert is_private(place, None)
     assert is_private(place, entries((USER, READ, US)))
     assert is_private(place, entries((USER, READ, US), (USER, READ, 0)) if US else entries((USER, READ, 0)))
-    assert is_private(place, entries((USER, READ, US), (USER, 0, STRANGER)))
+    assert is_private(place, entries((USER, READ, US), (USER, 0, OTHER_USER)))
 
 
 @pytest.mark.parametrize(
     "listed",
     [
-        entries((USER, READ, STRANGER)),
-        entries((USER, READ, US), (USER, READ, STRANGER)),
+        entries((USER, READ, OTHER_USER)),
+        entries((USER, READ, US), (USER, READ, OTHER_USER)),
         entries((USER, READ, US), group=READ),
-        entries((USER, READ, US), (GROUP, READ, STRANGER)),
+        entries((USER, READ, US), (GROUP, READ, OTHER_USER)),
         entries((USER, READ, US), other=READ),
-        entries(*[(USER, READ, US)], *[(GROUP, 0, STRANGER + i) for i in range(40)]),
+        entries(*[(USER, READ, US)], *[(GROUP, 0, OTHER_USER + i) for i in range(40)]),
     ],
-    ids=["a stranger", "us and a stranger", "the owner's group", "a group", "everybody", "too many to look at"],
+    ids=["another user", "us and another user", "the owner's group", "a group", "everybody", "too many entries"],
 )
 def test_list_for_others_is_not_private(place, listed):
     assert not is_private(place, listed)

@@ -353,7 +353,7 @@ def test_background_process_has_no_lock(place):
 
 IGNORES_TERM = """
 import os, pathlib, signal, time
-signal.signal(signal.SIGTERM, lambda *_: pathlib.Path("told").write_text("TERM\\n"))
+signal.signal(signal.SIGTERM, lambda *_: pathlib.Path("signalled").write_text("TERM\\n"))
 pathlib.Path("pid").write_text(f"{os.getpid()}\\n")
 while not os.path.exists("go"):
     time.sleep(0.005)
@@ -365,7 +365,7 @@ def test_lock_of_a_killed_bowline_is_kept_by_its_command(place):
     pid = int(place.wait_for_text(place.path("pid")))
     holder.kill()
     holder.wait()
-    place.wait_for_text(place.path("told"), "TERM")
+    place.wait_for_text(place.path("signalled"), "TERM")
     answers = {place.run("-n", "job", "true").returncode for _ in range(200)}
     assert answers == {124}
     assert place.is_alive(pid)
@@ -386,9 +386,9 @@ def test_lock_of_a_killed_bowline_is_free_with_close(place):
 def test_a_killed_bowline_ends_its_command_by_term(place):
     holder = place.start("job", *place.python(IGNORES_TERM))
     place.wait_for_text(place.path("pid"))
-    assert not place.path("told").exists()
+    assert not place.path("signalled").exists()
     holder.kill()
-    place.wait_for_text(place.path("told"), "TERM")
+    place.wait_for_text(place.path("signalled"), "TERM")
 
 
 def test_run_inside_a_run(place):

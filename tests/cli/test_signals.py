@@ -10,11 +10,11 @@ import pytest
 GROUP = """
 import os, pathlib, signal, sys, time
 me = "child" if os.fork() == 0 else "parent"
-def told(number, frame):
-    with open(f"told-{me}", "a") as file:
+def record(number, frame):
+    with open(f"signalled-{me}", "a") as file:
         file.write(f"{signal.Signals(number).name}\\n")
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
-    signal.signal(number, told)
+    signal.signal(number, record)
 pathlib.Path(f"ready-{me}").write_text(f"{os.getpid()}\\n")
 while not os.path.exists("go"):
     time.sleep(0.005)
@@ -31,11 +31,11 @@ def test_a_signal_reaches_every_process_of_the_command_once(place, number):
         place.wait_for_text(place.path(f"ready-{who}"))
     run.send_signal(number)
     for who in ("parent", "child"):
-        place.wait_for_text(place.path(f"told-{who}"))
+        place.wait_for_text(place.path(f"signalled-{who}"))
     place.path("go").touch()
     assert place.finish(run) == 7
-    assert place.path("told-parent").read_text() == f"{number.name}\n"
-    assert place.path("told-child").read_text() == f"{number.name}\n"
+    assert place.path("signalled-parent").read_text() == f"{number.name}\n"
+    assert place.path("signalled-child").read_text() == f"{number.name}\n"
 
 
 def test_bowline_waits_for_a_command_that_takes_its_time_to_end(place):
@@ -43,7 +43,7 @@ def test_bowline_waits_for_a_command_that_takes_its_time_to_end(place):
     place.wait_for_text(place.path("ready-parent"))
     for _ in range(3):
         run.send_signal(signal.SIGTERM)
-    place.wait_for_text(place.path("told-parent"))
+    place.wait_for_text(place.path("signalled-parent"))
     # No other run acquires the lock while the command cleans up.
     assert place.run("-n", "job", "true").returncode == 124
     assert run.poll() is None
@@ -65,10 +65,10 @@ def test_signal_to_the_group_of_bowline_reaches_the_command_once(place):
     for who in ("parent", "child"):
         place.wait_for_text(place.path(f"ready-{who}"))
     os.killpg(run.pid, signal.SIGTERM)
-    place.wait_for_text(place.path("told-parent"))
+    place.wait_for_text(place.path("signalled-parent"))
     place.path("go").touch()
     assert place.finish(run) == 7
-    assert place.path("told-parent").read_text() == "SIGTERM\n"
+    assert place.path("signalled-parent").read_text() == "SIGTERM\n"
 
 
 def start_waiter(place, *words, **how):
@@ -200,10 +200,10 @@ def test_an_ignored_hangup_is_not_passed_on(place):
         place.wait_for_text(place.path(f"ready-{who}"))
     run.send_signal(signal.SIGHUP)
     run.send_signal(signal.SIGUSR1)
-    place.wait_for_text(place.path("told-parent"))
+    place.wait_for_text(place.path("signalled-parent"))
     place.path("go").touch()
     assert place.finish(run) == 7
-    assert place.path("told-parent").read_text() == "SIGUSR1\n"
+    assert place.path("signalled-parent").read_text() == "SIGUSR1\n"
 
 
 # Stopping, without a terminal: the command stops, bowline continues to watch.

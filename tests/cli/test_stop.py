@@ -124,7 +124,7 @@ def test_processes_that_fork_all_the_time_are_killed(place, redis):
 
 
 def test_a_daemon_gets_term_before_kill(place, redis):
-    code = DAEMON.replace("signal.SIG_IGN", 'lambda *_: os.rename("child", "told") or os._exit(0)').replace(
+    code = DAEMON.replace("signal.SIG_IGN", 'lambda *_: os.rename("child", "signalled") or os._exit(0)').replace(
         'stay("command")', "import time; time.sleep(1000)"
     )
     del redis
@@ -132,7 +132,7 @@ def test_a_daemon_gets_term_before_kill(place, redis):
     pid = int(place.wait_for_text(place.path("child")))
     assert finish(place, run) == 123
     assert run.order == ["waiting", "acquired", "started", "lost:term", "exited", "released"]
-    assert place.path("told").exists() and not place.is_alive(pid)
+    assert place.path("signalled").exists() and not place.is_alive(pid)
 
 
 def test_a_signal_reaches_a_command_that_moved_to_another_group(place):

@@ -238,12 +238,12 @@ def test_ctrl_c_for_a_command_that_has_the_terminal_ends_the_script_around_it(pl
 
 def test_a_key_reaches_the_command_once(place, terminal):
     shell = terminal()
-    shell.command("""$B job sh -c 'trap "echo told" INT; echo begun; while [ ! -e go ]; do sleep 0.01; done'""")
+    shell.command("""$B job sh -c 'trap "echo signalled" INT; echo begun; while [ ! -e go ]; do sleep 0.01; done'""")
     shell.expect("begun\n")
     shell.type(CTRL_C)
-    shell.expect("told\n")
+    shell.expect("signalled\n")
     place.path("go").touch()
-    assert "told" not in shell.expect("(?s).*" + PROMPT).group()
+    assert "signalled" not in shell.expect("(?s).*" + PROMPT).group()
 
 
 def test_ctrl_z_and_fg(place, terminal):

@@ -187,17 +187,17 @@ ENGINE_TEST(cancel_of_a_sleeping_thread)
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_operation *op;
     waiter             driver;
-    waiter             sleeper;
+    waiter             waiting;
 
     waiter_start(&driver, client, engine_lock(), BOWLINE_FOREVER);
     sleep_ms(30);
     op      = must_start(client, engine_lock(), BOWLINE_FOREVER);
-    sleeper = (waiter){ .hold = (bowline_hold *)(void *)op };
-    assert_int_equal(pthread_create(&sleeper.thread, NULL, finish_acquire, &sleeper), 0);
+    waiting = (waiter){ .hold = (bowline_hold *)(void *)op };
+    assert_int_equal(pthread_create(&waiting.thread, NULL, finish_acquire, &waiting), 0);
     sleep_ms(30);
     bowline_cancel(op);
-    assert_true(waiter_ends(&sleeper));
-    assert_status(BOWLINE_CANCELLED, waiter_join(&sleeper), &sleeper.error);
+    assert_true(waiter_ends(&waiting));
+    assert_status(BOWLINE_CANCELLED, waiter_join(&waiting), &waiting.error);
     assert_false(atomic_load(&driver.ended));
     must_release(hold);
     assert_true(waiter_ends(&driver));
@@ -229,7 +229,7 @@ ENGINE_TEST(extend_in_steps)
 /* One extend at a time; an engine without a lease has ended the first already. */
 ENGINE_TEST(second_extend_returns_usage)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_operation *first  = NULL;
     bowline_operation *second = NULL;

@@ -101,7 +101,7 @@ static void assert_ended(bowline_event event, const bowline_operation *op)
 
 ENGINE_TEST(end_of_an_operation_is_reported_once)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     int                mine   = 0;
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
 
@@ -124,7 +124,7 @@ ENGINE_TEST(end_of_an_operation_is_reported_once)
 ENGINE_TEST(ends_of_many_operations_are_all_reported)
 {
     enum { MANY = 100 };
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_operation *ops[MANY];
     bool               was_told[MANY] = { false };
 
@@ -135,10 +135,10 @@ ENGINE_TEST(ends_of_many_operations_are_all_reported)
         bowline_operation_set_data(ops[i], &was_told[i]);
     }
     for (int i = 0; i < MANY; i++) {
-        bool *told = await_event(client, turn).data;
-        assert_non_null(told);
-        assert_false(*told);
-        *told = true;
+        bool *reported = await_event(client, turn).data;
+        assert_non_null(reported);
+        assert_false(*reported);
+        *reported = true;
     }
     assert_int_equal(next_event(client).kind, 0);
     for (int i = 0; i < MANY; i++)
@@ -147,7 +147,7 @@ ENGINE_TEST(ends_of_many_operations_are_all_reported)
 
 ENGINE_TEST(finished_operation_is_not_reported)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_operation *first  = must_start(client, "one", BOWLINE_NO_WAIT);
     bowline_operation *second = must_start(client, "two", BOWLINE_NO_WAIT);
     bowline_operation *third  = must_start(client, "three", BOWLINE_NO_WAIT);
@@ -162,7 +162,7 @@ ENGINE_TEST(finished_operation_is_not_reported)
 
 ENGINE_TEST(end_by_another_thread_wakes_the_loop)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(other, engine_lock());
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
@@ -189,7 +189,7 @@ static void *hold_for_a_moment(void *arg)
  * loop must still get the report about its own operation. */
 ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *theirs = must_acquire(other, "what the thread waits for");
     waiter          w;
@@ -241,9 +241,9 @@ static void assert_loss(bowline_event event, const bowline_hold *hold)
     assert_null(event.operation);
 }
 
-static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
+static void loss_is_reported(const engine *e, void (*take_turn)(bowline_client *))
 {
-    bowline_client *client = engine_client_without_keeper(e, "max-hold=120ms");
+    bowline_client *client = engine_client_without_renewal_thread(e, "max-hold=120ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
     int             mine   = 0;
@@ -272,17 +272,17 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
 
 ENGINE_TEST(loss_is_an_event)
 {
-    loss_is_told(THE_ENGINE, turn);
+    loss_is_reported(THE_ENGINE, turn);
 }
 
 ENGINE_TEST(loss_makes_the_pipe_readable)
 {
-    loss_is_told(THE_ENGINE, turn_by_pipe);
+    loss_is_reported(THE_ENGINE, turn_by_pipe);
 }
 
 ENGINE_TEST(loss_of_a_released_hold_is_not_reported)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=50ms");
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     sleep_ms(60);
@@ -294,7 +294,7 @@ ENGINE_TEST(loss_of_a_released_hold_is_not_reported)
 /* No dispatch and no renewal thread: the kernel alone makes it readable. */
 ENGINE_TEST(loss_makes_the_descriptor_readable)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=150ms");
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "max-hold=150ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
     int             fd     = bowline_hold_lost_fd(hold, &error);
@@ -315,7 +315,7 @@ ENGINE_TEST(loss_makes_the_descriptor_readable)
 
 ENGINE_TEST(descriptor_of_a_lost_hold_is_readable_at_once)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "max-hold=50ms");
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     sleep_ms(60);
@@ -328,7 +328,7 @@ ENGINE_TEST(descriptor_of_a_lost_hold_is_readable_at_once)
 /* Also by release_start, before it has ended, and by close. */
 ENGINE_TEST(descriptor_is_closed_with_its_hold)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_hold      *other  = must_acquire(client, "other");
     bowline_operation *op     = NULL;
@@ -348,7 +348,7 @@ ENGINE_TEST(descriptor_is_closed_with_its_hold)
 
 ENGINE_TEST(pipe_is_made_once)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     int             fd     = bowline_wakeup_fd(client, NULL);
 
     assert_true(fd >= 0);
@@ -374,7 +374,7 @@ static void await_end(const engine *e, bowline_client *client, const bowline_ope
 /* Returns false if the machine was too slow: the test is repeated. */
 static bool lives_by_the_pipe(const engine *e, int round)
 {
-    bowline_client    *client = engine_client_without_keeper(e, "lease=600ms");
+    bowline_client    *client = engine_client_without_renewal_thread(e, "lease=600ms");
     bowline_client    *other  = engine_client(e, NULL);
     bowline_hold      *held   = must_acquire(other, engine_lock());
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
@@ -416,7 +416,7 @@ ENGINE_TEST(acquire_renew_and_release_with_the_pipe)
 /* Runtimes read what they poll.  The event is still reported, and again only after a dispatch. */
 ENGINE_TEST(pipe_may_be_read_by_the_caller)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *held   = must_acquire(other, engine_lock());
     int                fd     = bowline_wakeup_fd(client, NULL);
@@ -444,7 +444,7 @@ ENGINE_TEST(pipe_may_be_read_by_the_caller)
 /* A thread that wrote without a limit would keep every loop busy. */
 ENGINE_TEST(pipe_is_silent_while_nothing_is_due)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=1h");
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "lease=1h");
     int             fd     = bowline_wakeup_fd(client, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     int             turns  = 0;

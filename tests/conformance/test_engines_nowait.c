@@ -39,7 +39,7 @@ ENGINE_TEST(waiter_acquires_after_a_background_release)
 /* No call follows, and there is no renewal thread. */
 ENGINE_TEST(close_completes_background_releases)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
@@ -51,7 +51,7 @@ ENGINE_TEST(close_completes_background_releases)
 ENGINE_TEST(many_background_releases_need_no_other_call)
 {
     enum { MANY = 1500 };
-    bowline_client      *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client      *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     static bowline_hold *holds[MANY];
     const char          *names = engine_lock();
     char                 name[64];

@@ -142,7 +142,7 @@ ENGINE_TEST(renewal_thread_continues_after_a_dispatch)
 /* A caller inside a call renews all locks. */
 ENGINE_TEST(waiting_thread_renews_other_holds)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=900ms");
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "lease=900ms");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *busy   = must_acquire(other, "busy");
     bowline_hold   *hold   = NULL;
@@ -161,7 +161,7 @@ ENGINE_TEST(waiting_thread_renews_other_holds)
 
 ENGINE_TEST(dispatch_renews_without_a_renewal_thread)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, "lease=900ms");
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = NULL;
     int             round  = 0;
 
@@ -196,7 +196,7 @@ LEASE_TEST(descriptor_of_a_renewed_hold_stays_silent)
 LEASE_TEST(hold_is_not_renewed_without_a_renewal_thread)
 {
     unsigned        threads = count_threads();
-    bowline_client *client  = engine_client_without_keeper(THE_ENGINE, "lease=200ms");
+    bowline_client *client  = engine_client_without_renewal_thread(THE_ENGINE, "lease=200ms");
     bowline_hold   *hold    = must_acquire(client, engine_lock());
 
     assert_int_equal(count_threads(), threads);

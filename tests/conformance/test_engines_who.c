@@ -26,7 +26,7 @@ static bowline_holder must_hear(bowline_operation *op)
 
 ENGINE_TEST(async_holder_query_agrees_with_who)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_holder  other  = { .size = sizeof other };
 
     assert_int_equal(must_hear(must_ask(client, engine_lock())).held, 0);
@@ -47,7 +47,7 @@ ENGINE_TEST(async_holder_query_agrees_with_who)
 /* Only descriptor and timer, and events. */
 ENGINE_TEST(holder_query_on_an_event_loop)
 {
-    bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(other, engine_lock());
     bowline_operation *op     = must_ask(client, engine_lock());
@@ -93,7 +93,7 @@ ENGINE_TEST(holder_queries_run_beside_other_operations)
 /* Whatever the result of the query: the client works, and nothing is left. */
 ENGINE_TEST(cancelled_holder_query_leaves_nothing)
 {
-    bowline_client *client = engine_client_without_keeper(THE_ENGINE, NULL);
+    bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_holder  holder = { .size = sizeof holder };
 
     for (int i = 0; i < 8; i++) {

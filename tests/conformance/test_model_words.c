@@ -201,7 +201,7 @@ static bool ask_both(unsigned connection)
     said   = bwl_model_redis_reply(&model, &q, 0);
     if (mutant != NULL)
         mutant(&model, &before, &q, &said);
-    tell("%u: word %d, token %u, lease %" PRId64 ", stamp %" PRId64 "\n", connection,
+    tell("%u: command %d, token %u, lease %" PRId64 ", stamp %" PRId64 "\n", connection,
          (int)q.command, q.token, q.lease_ms, q.timestamp);
     heard = ask_server(connection, &q);
     tell("   model: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)said.answer,
@@ -229,13 +229,13 @@ static void pass(int64_t by_ms)
 }
 
 /* A foreign value, or a key that is no string. */
-static void meet_stranger(void)
+static void set_foreign_value(void)
 {
     bool is_list = below(2) == 0;
 
-    tell("-- a stranger sets a %s\n", is_list ? "list" : "text");
+    tell("-- a foreign program sets a %s\n", is_list ? "list" : "text");
     wire_say(&control, "DEL k");
-    wire_say(&control, is_list ? "RPUSH k element" : "SET k hello-stranger");
+    wire_say(&control, is_list ? "RPUSH k element" : "SET k foreign-value");
     wire_flush(&control);
     (void)wire_next(&control);
     (void)wire_next(&control);
@@ -303,7 +303,7 @@ static bool play_sequence(uint64_t seed)
         unsigned what = below(12);
 
         if (what == 0)
-            meet_stranger();
+            set_foreign_value();
         else if (what < 4)
             pass(below(16) == 0 ? -some_ms() : some_ms());
         if (restarts && below(6) == 0)

@@ -32,7 +32,7 @@ static bowline_event await_event(bowline::client &client)
     }
 }
 
-static bowline::client open_without_keeper(const place &at)
+static bowline::client open_without_renewal_thread(const place &at)
 {
     bowline::options asked;
 
@@ -43,7 +43,7 @@ static bowline::client open_without_keeper(const place &at)
 
 TEST(end_of_an_operation_is_an_event)
 {
-    bowline::client client = open_without_keeper(at);
+    bowline::client client = open_without_renewal_thread(at);
     int             mine   = 0;
     auto            op     = client.start_acquire(at.name);
 
@@ -64,7 +64,7 @@ TEST(end_of_an_operation_is_an_event)
 
 TEST(loss_is_reported_in_three_ways)
 {
-    bowline::client client = open_without_keeper(at);
+    bowline::client client = open_without_renewal_thread(at);
     bowline::terms  asked;
 
     CHECK(!client.next_event());

@@ -58,12 +58,12 @@ TEST(hold_is_yielded_to_a_waiter)
     yielding.cancel();
     THROWN(BOWLINE_CANCELLED, yielding.finish());
     CHECK(hold.lost());
-    bowline::hold his = waiting.finish();
+    bowline::hold other_hold = waiting.finish();
     THROWN(BOWLINE_LOST, (void)hold.yield(10ms));
     THROWN(BOWLINE_LOST, hold.release());
     THROWN(BOWLINE_USAGE, (void)hold.yield());
     THROWN(BOWLINE_USAGE, (void)hold.start_yield());
-    his.release();
+    other_hold.release();
     CHECK(is_free(at));
 }
 

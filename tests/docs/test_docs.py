@@ -82,7 +82,7 @@ def test_readme_shell_examples_run_as_they_stand(tmp_path):
 # ---- update ----------------------------------------------------------------------------------------
 
 
-def test_the_update_page_shows_what_is_in_its_example_and_in_cpp_what_compiles():
+def test_the_update_page_shows_its_example_and_cpp_code_that_compiles():
     example = (SOURCE / "examples" / "09-update.c").read_text(encoding="utf-8")
     shown = blocks("docs/update.md", "c")
     assert len(shown) == 2

@@ -75,7 +75,7 @@ def test_a_test_that_is_not_in_its_list_is_noticed(tmp_path):
     assert list(complaints(tmp_path)) == ["T1: test_b is not a test that is run"]
 
 
-def test_a_test_in_a_file_that_nobody_builds_is_noticed(tmp_path):
+def test_a_test_in_a_file_that_is_not_built_is_noticed(tmp_path):
     small_tree(tmp_path)
     put(tmp_path, "tests/meson.build", "c_tests = [\n]\n")
     assert "T1: test_a is not a test that is run" in list(complaints(tmp_path))

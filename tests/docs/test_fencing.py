@@ -102,7 +102,7 @@ def test_sql_without_its_guard_lets_a_late_holder_write(two_fences, guarded, gua
     assert report.rows() == [(1, "the first wakes up, too late")]
 
 
-def test_sql_makes_a_row_that_is_not_there(two_fences):
+def test_sql_inserts_a_missing_row(two_fences):
     first, second = two_fences
     report = Report(TABLE)
     assert report.put(WRITE_OR_MAKE, second, "made", row=2) == 1
@@ -244,13 +244,13 @@ def test_redis_a_fence_in_the_fields_does_not_lower_it(redis):
 
 
 @pytest.mark.parametrize("fence", ["", "0", "007", "-1", "1e3", "0x10", " 7", "7 ", "1" * 21])
-def test_redis_what_is_no_fence_is_an_error_and_changes_nothing(redis, fence):
+def test_redis_invalid_fence_is_an_error_and_changes_nothing(redis, fence):
     assert redis.put(6, "body", "before") == "1"
     assert "is not a fence" in redis.put(fence, "body", "after")
     assert redis.cli("hgetall", "report").split("\n") == ["body", "before", "fence", "6"]
 
 
-def test_redis_a_hash_of_somebody_else_is_left_alone(redis):
+def test_redis_foreign_hash_is_left_unchanged(redis):
     redis.cli("hset", "report", "fence", "white picket")
     assert "is not one" in redis.put(7, "body", "x")
     assert redis.put(7, "odd") != "1"

@@ -210,8 +210,8 @@ def test_update_reports_errors(program, locks):
 FENCED = [
     "the first writes: accepted",
     "the second writes: accepted",
-    "the first, who knows nothing of it, writes: refused",
-    "what he could have asked: lost",
+    "the first, which continues, writes: refused",
+    "the hold of the first: lost",
     "the release of the first: LOST",
 ]
 
@@ -250,11 +250,11 @@ def test_missing_fence_is_reported(program, redis, tmp_path):
 
 def test_poll_acquires_each_lock_when_it_is_free(program, url):
     assert said(run(program("03-poll"), url)) == [
-        "somebody gives back third",
+        "the other client releases third",
         "third is ours",
-        "somebody gives back first",
+        "the other client releases first",
         "first is ours",
-        "somebody gives back second",
+        "the other client releases second",
         "second is ours",
         "3 released",
     ]
@@ -336,7 +336,7 @@ def test_cpp_releases_at_the_end_of_the_scope(program, url):
         "a second time it is BUSY",
         "20 transfers",
         "the slow one is LOST",
-        "report is somebody else's",
+        "report is held by another",
         "report is ours",
     ]
 

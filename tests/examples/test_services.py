@@ -195,7 +195,7 @@ def test_stopping_the_service_signals_the_command_once_and_waits(host):
     assert host.finish(first)[0] == 3, "the command's own status"
     assert host.lines() == ["begin", "term"]
     (host.root / "may-end").touch()
-    assert host.finish(host.systemd(UNIT))[0] == 0, "the lock was not given back"
+    assert host.finish(host.systemd(UNIT))[0] == 0, "the lock was not released"
 
 
 def test_the_url_file_is_refused_when_others_can_read_a_password_in_it(host):

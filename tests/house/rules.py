@@ -536,6 +536,30 @@ def check_words(root):
     return complaints
 
 
+# What a module does not know: its files have none of these words.  (redis.io is cited.)
+UNKNOWN_WORDS = {
+    "src/core": (r"redis(?!\.io)|cluster|sentinel|inotify|flock", "core has no word of an engine"),
+    "src/net": (r"\bRESP\b|bwl_resp|redis", "net carries bytes of any protocol"),
+    "src/runtime": (r"redis|cluster|sentinel|bwl_file_|bwl_thread_engine", "the runtime names no engine"),
+    "src/engine/redis/session": (
+        r"(?<!bwl_redis_)topology|bwl_(cluster|sentinel|quorum|router|slots)_",
+        "a session knows one server",
+    ),
+}
+
+
+def check_unknown_words(root):
+    complaints = []
+    for path in c_files(pathlib.Path(root), (".c", ".h")):
+        name = name_of(path, root)
+        pattern, why = UNKNOWN_WORDS.get(module_of(name), (None, ""))
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = pattern and re.search(pattern, line)
+            if match:
+                complaints.append(f"{name}:{number}: {match.group()}: {why}")
+    return complaints
+
+
 def check_unit_is_pure(root):
     """No unit test has a server: a package is built, and its unit tests run, where there is none."""
     complaints = []

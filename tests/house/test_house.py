@@ -75,6 +75,10 @@ def test_no_file_has_a_word_about_its_writing():
     no_complaints(rules.check_words(ROOT))
 
 
+def test_no_module_names_what_it_does_not_know():
+    no_complaints(rules.check_unknown_words(ROOT))
+
+
 def test_no_unit_test_has_a_server():
     no_complaints(rules.check_unit_is_pure(ROOT))
 
@@ -416,6 +420,28 @@ def test_a_file_may_leave_its_comment_to_its_own_header(tmp_path):
 def test_word_about_the_writing_is_detected(tmp_path, word):
     put(tmp_path, "a.md", f"text\n{word}\n")
     assert len(rules.check_words(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "name, line",
+    [
+        ("src/core/a.h", "bool redis;"),
+        ("src/net/a.c", "/* RESP */"),
+        ("src/runtime/a.c", 'use("redis://");'),
+        ("src/engine/redis/session/a.c", "if (config->topology == 1)"),
+        ("src/engine/redis/session/a.c", "bwl_cluster_route(c);"),
+    ],
+)
+def test_a_word_that_a_module_does_not_know_is_noticed(tmp_path, name, line):
+    put(tmp_path, name, f"/* a */\n{line}\n")
+    assert len(rules.check_unknown_words(tmp_path)) == 1
+
+
+def test_words_that_a_module_knows_are_fine(tmp_path):
+    put(tmp_path, "src/core/a.h", "/* see redis.io */\n")
+    put(tmp_path, "src/engine/redis/topology/a.c", "bwl_cluster_route(c);\n")
+    put(tmp_path, "src/engine/redis/session/a.c", "use(redis);\n")
+    assert rules.check_unknown_words(tmp_path) == []
 
 
 def test_a_unit_test_with_a_server_is_noticed(tmp_path):

@@ -41,7 +41,7 @@ static inline int64_t wall_ms(void)
 
 static int monitor = -1;
 
-static inline void listen_in(void)
+static inline void start_monitor(void)
 {
     char ok[5];
 
@@ -57,16 +57,17 @@ static inline void listen_in(void)
 /* False for the commands of a handshake, and those inside of scripts. */
 static inline bool is_of_interest(const char *line)
 {
-    static const char *const greetings[] = { "\"HELLO\"", "\"INFO\"", "\"CLIENT\"", "\"SELECT\"" };
+    static const char *const handshake[] = { "\"HELLO\"", "\"INFO\"", "\"CLIENT\"", "\"SELECT\"" };
 
-    for (size_t i = 0; i < sizeof greetings / sizeof greetings[0]; i++)
-        if (strstr(line, greetings[i]) != NULL)
+    for (size_t i = 0; i < sizeof handshake / sizeof handshake[0]; i++)
+        if (strstr(line, handshake[i]) != NULL)
             return false;
     return strstr(line, " lua] ") == NULL;
 }
 
-/* The commands since listen_in, one per line; ends the listening.  Lives until the next call. */
-static inline const char *heard(void)
+/* The commands since start_monitor, one per line; ends the monitor.  The text is valid until the
+ * next call. */
+static inline const char *monitored(void)
 {
     static char all[65536];
     static char said[65536];
@@ -94,7 +95,7 @@ static inline const char *heard(void)
     return said;
 }
 
-__attribute__((format(printf, 1, 2))) static inline void expect_heard(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static inline void expect_monitored(const char *format, ...)
 {
     static char wanted[65536];
     va_list     arguments;
@@ -102,7 +103,7 @@ __attribute__((format(printf, 1, 2))) static inline void expect_heard(const char
     va_start(arguments, format);
     (void)vsnprintf(wanted, sizeof wanted, format, arguments);
     va_end(arguments);
-    assert_string_equal(heard(), wanted);
+    assert_string_equal(monitored(), wanted);
 }
 
 #endif

@@ -87,11 +87,11 @@ static void make_replica(cluster *c, unsigned node, unsigned of)
             sleep_ms(10);
 }
 
-static void introduce(cluster *c)
+static void join_nodes(cluster *c)
 {
     char command[80];
 
-    /* Each meets each: their gossip about the others is slow. */
+    /* Every pair of nodes is joined here: gossip would take longer. */
     for (unsigned i = 0; i < c->count; i++) {
         (void)snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d", c->nodes[i]->port,
                        bus_port(c, c->nodes[i]));
@@ -120,7 +120,7 @@ static void start(cluster *c, unsigned count)
         c->nodes[i] = start_node(c, i);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         give_slots(c, i);
-    introduce(c);
+    join_nodes(c);
 }
 
 void cluster_queue_needed(void)

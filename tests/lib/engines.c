@@ -178,9 +178,9 @@ static void run_case(void **state)
         engine_close(world.clients[0]);
 }
 
-/* The number of this client's locks in the queue, as far as it knows: for engines without
+/* The number of this client's locks that the client counts as queued; for engines without
  * shards. */
-static unsigned standing_of(bowline_client *client)
+static unsigned count_queued_of(bowline_client *client)
 {
     unsigned count = 0;
 
@@ -191,17 +191,17 @@ static unsigned standing_of(bowline_client *client)
     return count;
 }
 
-static unsigned standing_in_line(const engine *e, const waiter *waiters, unsigned count)
+static unsigned count_queued(const engine *e, const waiter *waiters, unsigned count)
 {
-    unsigned standing = 0;
+    unsigned queued = 0;
 
     if (is_on_server(e))
         return (unsigned)strtoul(
             server_ask(world.server, "ZCARD 'bowline:{%s}:bwl.q'", engine_lock()), NULL, 10);
     for (unsigned i = 0; i < count; i++)
         if (i == 0 || waiters[i].client != waiters[i - 1].client)
-            standing += standing_of(waiters[i].client);
-    return standing;
+            queued += count_queued_of(waiters[i].client);
+    return queued;
 }
 
 void engine_await_queue(const engine *e, const waiter *waiters, unsigned count)
@@ -211,7 +211,7 @@ void engine_await_queue(const engine *e, const waiter *waiters, unsigned count)
         return;
     }
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
-        if (standing_in_line(e, waiters, count) == count)
+        if (count_queued(e, waiters, count) == count)
             return;
     fail_msg("no waiter joined the queue of %s", engine_lock());
 }

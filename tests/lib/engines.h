@@ -48,7 +48,7 @@ const char *engine_lock(void);
 
 /* A client that is closed at the end of the test, in the order of opening. */
 #define engine_client(e, options) engine_client_at((e), (options), 0, __FILE__, __LINE__)
-#define engine_client_without_keeper(e, options) \
+#define engine_client_without_renewal_thread(e, options) \
     engine_client_at((e), (options), BOWLINE_NO_THREAD, __FILE__, __LINE__)
 bowline_client *engine_client_at(const engine *e, const char *options, uint32_t flags,
                                  const char *file, int line);

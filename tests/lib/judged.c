@@ -86,10 +86,10 @@ struct rival {
     const char     *name;
     int64_t         wait_ms;
     atomic_bool     stops;
-    atomic_uint     turns;
+    atomic_uint     holds;
 };
 
-static void have_a_turn(rival *r, bowline_hold *hold)
+static void hold_once(rival *r, bowline_hold *hold)
 {
     witness_visit visit;
 
@@ -104,7 +104,7 @@ static void have_a_turn(rival *r, bowline_hold *hold)
         sleep_ms(1);
     }
     leave(&visit, hold);
-    atomic_fetch_add(&r->turns, 1);
+    atomic_fetch_add(&r->holds, 1);
 }
 
 static void *want_it(void *arg)
@@ -116,7 +116,7 @@ static void *want_it(void *arg)
         bowline_hold *hold   = NULL;
         int           status = acquire_within(&hold, r->client, r->name, r->wait_ms, NULL);
         if (status == BOWLINE_OK) {
-            have_a_turn(r, hold);
+            hold_once(r, hold);
             status = bowline_release(hold, NULL);
         }
         if (status != BOWLINE_BUSY && status != BOWLINE_TIMEOUT)
@@ -165,7 +165,7 @@ void rival_stop(rival *r)
 
 unsigned rival_hold_count(rival *r)
 {
-    return atomic_load(&r->turns);
+    return atomic_load(&r->holds);
 }
 
 bool rival_await_hold(rival *r)

@@ -24,7 +24,7 @@ struct proxy {
     int                orders[2]; /* bytes: CUT, LOOK; its end: stop */
     int                client;    /* -1: none                        */
     int                server;
-    int                ghost; /* to the server, of a connection that the client has closed */
+    int                late_server; /* the server's end, after the client has closed its own; -1 */
     int                connections;
     bool               faulty;    /* this connection has the fault */
     bool               silent;    /* ... and is silent since       */
@@ -39,8 +39,8 @@ struct proxy {
 
 static void hang_up(proxy *p)
 {
-    if (p->server >= 0 && p->late_size > 0 && p->ghost < 0)
-        p->ghost = p->server; /* the server does not know that the client has gone */
+    if (p->server >= 0 && p->late_size > 0 && p->late_server < 0)
+        p->late_server = p->server; /* the server still has the connection open */
     else if (p->server >= 0)
         (void)close(p->server);
     if (p->client >= 0)
@@ -49,18 +49,18 @@ static void hang_up(proxy *p)
     p->server = -1;
 }
 
-/* Sends what was held back, long after everything else; the server may execute it. */
-static void raise_ghost(proxy *p)
+/* Sends the bytes of PROXY_LATE, after everything else; the server may execute them. */
+static void send_late(proxy *p)
 {
     char answer[64];
 
-    if (p->ghost < 0)
+    if (p->late_server < 0)
         return;
-    (void)send(p->ghost, p->late, p->late_size, MSG_NOSIGNAL);
-    (void)shutdown(p->ghost, SHUT_WR);
-    while (recv(p->ghost, answer, sizeof answer, 0) > 0)
+    (void)send(p->late_server, p->late, p->late_size, MSG_NOSIGNAL);
+    (void)shutdown(p->late_server, SHUT_WR);
+    while (recv(p->late_server, answer, sizeof answer, 0) > 0)
         continue;
-    (void)close(p->ghost);
+    (void)close(p->late_server);
 }
 
 /* Performs the fault; the bytes are those after it. */
@@ -213,10 +213,10 @@ proxy *proxy_start(const server *s, const proxy_plan *plan)
     proxy             *p    = calloc(1, sizeof *p);
 
     assert_non_null(p);
-    p->plan   = *plan;
-    p->client = -1;
-    p->server = -1;
-    p->ghost  = -1;
+    p->plan        = *plan;
+    p->client      = -1;
+    p->server      = -1;
+    p->late_server = -1;
     p->to =
         (struct sockaddr_in){ .sin_family = AF_INET,
                               .sin_port   = htons((uint16_t)(plan->is_tls ? s->tls_port : s->port)),
@@ -242,7 +242,7 @@ void proxy_stop(proxy *p)
         return;
     (void)close(p->orders[1]);
     (void)pthread_join(p->thread, NULL);
-    raise_ghost(p);
+    send_late(p);
     (void)close(p->orders[0]);
     (void)close(p->listener);
     free(p);

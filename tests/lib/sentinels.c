@@ -173,7 +173,7 @@ static bool comes_to_follow(server *node)
     return false;
 }
 
-void service_settles(service *s, server *primary)
+void service_await_replicas(service *s, server *primary)
 {
     for (unsigned i = 0; i < s->nodes_count; i++)
         if (s->nodes[i] != primary && s->nodes[i]->pid != 0)

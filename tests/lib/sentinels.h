@@ -34,6 +34,6 @@ server *service_primary(service *s, const server *but);
 server *service_switch(service *s, const server *from);
 
 /* Waits until every other running node replicates it. */
-void service_settles(service *s, server *primary);
+void service_await_replicas(service *s, server *primary);
 
 #endif

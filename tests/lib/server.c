@@ -34,19 +34,19 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 /* Waits for the signal, or for the end of the test program. */
 _Noreturn static void sweep(const server *s, pid_t parent)
 {
-    sigset_t  told;
+    sigset_t  awaited;
     int       signal;
     const int descriptors = (int)sysconf(_SC_OPEN_MAX);
 
     for (int fd = 0; fd < descriptors && fd < 1024; fd++)
         (void)close(fd);
     (void)setpgid(0, 0); /* a signal to the test's process group must not end this process */
-    (void)sigemptyset(&told);
-    (void)sigaddset(&told, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &told, NULL);
+    (void)sigemptyset(&awaited);
+    (void)sigaddset(&awaited, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &awaited, NULL);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent)
-        (void)sigwait(&told, &signal);
+        (void)sigwait(&awaited, &signal);
     if (*s->shared != 0)
         (void)kill(*s->shared, SIGKILL);
     (void)nftw(s->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -28,11 +28,12 @@
 
 /* Opens a client; acquires a free lock.  Fails otherwise, but repeats if the machine was stopped
  * for longer than a time-out. */
-#define must_open(url)                must_open_at((url), 0, __FILE__, __LINE__)
-#define must_open_without_keeper(url) must_open_at((url), BOWLINE_NO_THREAD, __FILE__, __LINE__)
-#define must_open_url(...)            must_open_url_at(__FILE__, __LINE__, __VA_ARGS__)
-#define must_acquire(client, name)    must_acquire_at((client), (name), __FILE__, __LINE__)
-#define must_release(hold)            must_release_at((hold), __FILE__, __LINE__)
+#define must_open(url) must_open_at((url), 0, __FILE__, __LINE__)
+#define must_open_without_renewal_thread(url) \
+    must_open_at((url), BOWLINE_NO_THREAD, __FILE__, __LINE__)
+#define must_open_url(...)         must_open_url_at(__FILE__, __LINE__, __VA_ARGS__)
+#define must_acquire(client, name) must_acquire_at((client), (name), __FILE__, __LINE__)
+#define must_release(hold)         must_release_at((hold), __FILE__, __LINE__)
 
 /* Acquires and releases it, with a lease so short that it may end meanwhile. */
 #define must_be_free(client, name) must_be_free_at((client), (name), __FILE__, __LINE__)

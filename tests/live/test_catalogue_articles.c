@@ -41,8 +41,8 @@ TEST(article_lock_excludes_others_and_release_deletes_the_key)
 /* The acquire is BUSY and the value stays; a protocol that reads values reports a foreign lock. */
 TEST(article_acquire_leaves_a_foreign_value_unchanged)
 {
-    static const char *const sets[] = { "SET lock stranger", "RPUSH lock a",
-                                        "SETRANGE lock 99999 x", "SETRANGE lock 9999999 x" };
+    static const char *const sets[] = { "SET lock foreign", "RPUSH lock a", "SETRANGE lock 99999 x",
+                                        "SETRANGE lock 9999999 x" };
 
     for (int i = 0; i < NAMES; i++) {
         for (int j = 0; j < 4; j++) {

@@ -1,10 +1,10 @@
 /*
- * test_cluster_rights.c -- the rules of `bowline acl` on a cluster: sufficient at every node, and
- * what they have that those of a single server have not (test_redis_rights.c), or is used there
- * in another way, is needed.
+ * test_cluster_rights.c -- the rules of `bowline acl` on a cluster are sufficient at every node;
+ * and the items that only a cluster needs, or uses in another way than a single server
+ * (test_redis_rights.c), are necessary.
  *
- * A user with a rule and nothing else lives the life of a lock, whose slot moves while it is held.
- * Then one item is taken away: a step comes out otherwise, or a node has refused something.
+ * A user with exactly one rule uses a lock, whose slot moves while it is held.  Then the test
+ * removes one item: either a result differs, or a node has refused a command.
  */
 #include "doctor/rights.h"
 #include "tests/lib/cluster.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 static cluster *c;
-static unsigned home; /* the node that has the slot */
+static unsigned owner; /* the node that has the slot */
 
 static int begin(void **state)
 {
@@ -29,7 +29,7 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static char   story[1024];
 static size_t story_size;
@@ -50,8 +50,8 @@ static void note_status(const char *step, int status)
     note("%s %s; ", step, bowline_status_name(status));
 }
 
-/* A lock works without these. */
-static bool is_useful_only(const char *object)
+/* Optional: a lock works without these. */
+static bool is_optional(const char *object)
 {
     static const char *const names[] = { "info", "script", "client", "mget", "cluster" };
 
@@ -69,7 +69,7 @@ static unsigned note_refusals(void)
         const char *log = server_ask(c->nodes[i], "ACL LOG 32");
         for (const char *at = log; (at = strstr(at, "object ")) != NULL; at++) {
             const char *object = at + strlen("object ");
-            if (is_useful_only(object))
+            if (is_optional(object))
                 continue;
             note("refused %.*s; ", (int)strcspn(object, " "), object);
             count++;
@@ -78,7 +78,7 @@ static unsigned note_refusals(void)
     return count;
 }
 
-/* ---- a life ---------------------------------------------------------------------------------- */
+/* ---- use of a lock --------------------------------------------------------------------------- */
 
 static const char *url_with(const char *options)
 {
@@ -89,20 +89,20 @@ static const char *url_with(const char *options)
     return url;
 }
 
-/* By then its keys are with another node, and the slot is not yet. */
+/* Extends the hold when its keys are on the new node and the slot is still on the old one. */
 static void extend_half_way(bowline_hold *hold, int slot)
 {
-    unsigned to = (home + 1) % CLUSTER_PRIMARIES;
+    unsigned to = (owner + 1) % CLUSTER_PRIMARIES;
 
-    cluster_begin_move(c, slot, home, to);
-    cluster_move_keys(c, slot, home, to);
+    cluster_begin_move(c, slot, owner, to);
+    cluster_move_keys(c, slot, owner, to);
     note_status("extend half-way", bowline_extend(hold, 60000, NULL));
-    cluster_end_move(c, slot, home, to);
-    home = to;
+    cluster_end_move(c, slot, owner, to);
+    owner = to;
     note_status("extend there", bowline_extend(hold, 60000, NULL));
 }
 
-static void live(const char *options, int slot)
+static void use_lock(const char *options, int slot)
 {
     bool            waits  = strstr(options, "token") == NULL;
     bowline_client *first  = must_open(url_with(options));
@@ -129,7 +129,7 @@ static void live(const char *options, int slot)
     bowline_close(first);
 }
 
-static void lead(const char *options, int slot, const rights *r, unsigned but)
+static void use_lock_without(const char *options, int slot, const rights *r, unsigned but)
 {
     char   rule[4096];
     size_t size = (size_t)snprintf(rule, sizeof rule, "reset on >right resetchannels");
@@ -145,7 +145,7 @@ static void lead(const char *options, int slot, const rights *r, unsigned but)
     }
     story_size = 0;
     story[0]   = '\0';
-    live(options, slot);
+    use_lock(options, slot);
 }
 
 static bool has(const rights *r, const char *item)
@@ -156,8 +156,8 @@ static bool has(const rights *r, const char *item)
     return false;
 }
 
-/* What a single server does not ask for is among those that are taken away. */
-static void knows_the_others(const char *options, const rights *r, const char *const *items)
+/* Every item that the rule of a single server does not have is in `items`. */
+static void check_items(const char *options, const rights *r, const char *const *items)
 {
     static rights base;
     char          why[RIGHTS_TEXT_MAX];
@@ -171,11 +171,11 @@ static void knows_the_others(const char *options, const rights *r, const char *c
         for (const char *const *at = items; *at != NULL && !known; at++)
             known = strcmp(*at, r->items[i]) == 0;
         if (!known)
-            fail_msg("%s is asked for at clusters alone, and not looked at here", r->items[i]);
+            fail_msg("only clusters need %s, and it is not tested here", r->items[i]);
     }
 }
 
-static void is_least(const char *options, int slot, const char *const *items)
+static void check_minimal(const char *options, int slot, const char *const *items)
 {
     static rights r;
     char          why[RIGHTS_TEXT_MAX];
@@ -184,24 +184,24 @@ static void is_least(const char *options, int slot, const char *const *items)
 
     if (rights_find(&r, &wanted, why) < 0)
         fail_msg("%s: %s", options, why);
-    while (cluster_owner(c, 0, slot) != home)
-        home = (home + 1) % CLUSTER_PRIMARIES;
-    lead(options, slot, &r, r.count);
+    while (cluster_owner(c, 0, slot) != owner)
+        owner = (owner + 1) % CLUSTER_PRIMARIES;
+    use_lock_without(options, slot, &r, r.count);
     print_message("# %s: %s\n", options, story);
     assert_null(strstr(story, "REFUSED"));
     assert_null(strstr(story, "UNKNOWN"));
     assert_non_null(strstr(story, "extend half-way OK; extend there OK;"));
     if (note_refusals() != 0)
-        fail_msg("it does not do: %s", story);
+        fail_msg("the rule is not sufficient: %s", story);
     (void)snprintf(whole, sizeof whole, "%s", story);
-    knows_the_others(options, &r, items);
+    check_items(options, &r, items);
     for (; *items != NULL; items++) {
         unsigned at = 0;
         while (at < r.count && strcmp(r.items[at], *items) != 0)
             at++;
         if (at == r.count)
             fail_msg("%s is not in the rule", *items);
-        lead(options, slot, &r, at);
+        use_lock_without(options, slot, &r, at);
         bool differs = strcmp(story, whole) != 0;
         if (note_refusals() == 0 && !differs)
             fail_msg("nothing fails without %s: %s", *items, story);
@@ -214,24 +214,25 @@ TEST(cluster_rights_of_a_queue)
                                          NULL };
 
     cluster_queue_needed();
-    is_least("", cluster_slot_of(c, "life"), items);
+    check_minimal("", cluster_slot_of(c, "life"), items);
 }
 
-/* The count of fences is elsewhere than the keys of the lock. */
+/* The fence counter has another key prefix than the lock. */
 TEST(cluster_rights_of_a_queue_elsewhere)
 {
     static const char *const items[] = { "+asking", "~bowline:f:*", "~bowline:who:*",
                                          "~{lock:*}:bwl.?", NULL };
 
     cluster_queue_needed();
-    is_least("?key=lock:%25s", atoi(server_ask(c->nodes[0], "CLUSTER KEYSLOT lock:life")), items);
+    check_minimal("?key=lock:%25s", atoi(server_ask(c->nodes[0], "CLUSTER KEYSLOT lock:life")),
+                  items);
 }
 
 TEST(cluster_rights_of_a_token)
 {
     static const char *const items[] = { "+asking", "~bowline:*", NULL };
 
-    is_least("?protocol=token", cluster_slot_of(c, "life"), items);
+    check_minimal("?protocol=token", cluster_slot_of(c, "life"), items);
 }
 
 AROUND(begin, end)

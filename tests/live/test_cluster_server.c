@@ -61,7 +61,7 @@ TEST(cluster_lock_is_lost_when_the_replica_lacks_it)
 }
 
 /* As in an upgrade: the replica restarts first, then takes over. The clients know that node and its
- * former process, because their URL names it; it granted them nothing. */
+ * previous process, because their URL names it; that process granted them nothing. */
 TEST(cluster_lock_survives_a_switch_to_a_restarted_replica)
 {
     enum { LOCKS = 2 };

@@ -1,8 +1,8 @@
 /*
- * test_cluster_wrong.c -- what can be wrong with one node of a cluster while the others are fine,
- * and URLs that are not meant for what is there: each says what it is, and what to type.
+ * test_cluster_wrong.c -- one node of a cluster refuses, or is at an address that does not resolve,
+ * while the other nodes work: the error names the cause and the remedy.
  *
- * One cluster, of which what was made wrong is made right again.
+ * The tests share one cluster, and each repairs what it breaks.
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/cluster.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BAD = 1 }; /* the node that is made wrong */
+enum { BAD = 1 }; /* the node that is misconfigured */
 
 static cluster *c;
 
@@ -27,8 +27,8 @@ static int end(void **state)
     return 0;
 }
 
-/* A lock of that node, by the user of these tests.  A refusal is the same for who would wait. */
-static void comes_to(unsigned node, int status, const char *part, const char *user)
+/* Acquires a lock of that node.  A refusal comes at once for a client that would wait, too. */
+static void check_lock_at(unsigned node, int status, const char *part, const char *user)
 {
     bowline_hold *hold = NULL;
     char          url[400];
@@ -55,27 +55,27 @@ static void allow(unsigned node, const char *rule)
     assert_string_equal(server_ask(c->nodes[node], "ACL SETUSER ann reset on %s", rule), "OK");
 }
 
-static void only_the_bad_one(const char *part)
+static void check_only_bad_refuses(const char *part)
 {
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        comes_to(i, i == BAD ? BOWLINE_REFUSED : BOWLINE_OK, part, "ann:hunter2@");
+        check_lock_at(i, i == BAD ? BOWLINE_REFUSED : BOWLINE_OK, part, "ann:hunter2@");
 }
 
-TEST(cluster_password_of_one_node_is_another)
+TEST(cluster_password_differs_at_one_node)
 {
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         allow(i, i == BAD ? ">other ~* &* +@all" : ">hunter2 ~* &* +@all");
-    only_the_bad_one("does not accept this user and password (WRONGPASS)");
+    check_only_bad_refuses("does not accept this user and password (WRONGPASS)");
     assert_string_equal(server_ask(c->nodes[BAD], "ACL DELUSER ann"), "1");
-    only_the_bad_one("does not accept this user and password (WRONGPASS)");
+    check_only_bad_refuses("does not accept this user and password (WRONGPASS)");
 }
 
-TEST(cluster_user_may_too_little_at_one_node)
+TEST(cluster_user_lacks_permissions_at_one_node)
 {
     static const struct {
         const char *rule;
         const char *part;
-        const char *protocol; /* that needs what the rule lacks; NULL: every one */
+        const char *protocol; /* that needs the missing permission; NULL: all */
     } rules[] = {
         { ">hunter2 ~* &* +@all -ssubscribe", "ssubscribe", "queue" },
         { ">hunter2 ~* resetchannels +@all", "channel", "queue" },
@@ -90,14 +90,14 @@ TEST(cluster_user_may_too_little_at_one_node)
         if (rules[i].protocol != NULL && strcmp(rules[i].protocol, cluster_protocol()) != 0)
             continue;
         allow(BAD, rules[i].rule);
-        comes_to(BAD, BOWLINE_REFUSED, rules[i].part, "ann:hunter2@");
-        comes_to(BAD, BOWLINE_REFUSED, "PERMISSIONS", "ann:hunter2@");
-        comes_to(BAD - 1, BOWLINE_OK, "", "ann:hunter2@");
+        check_lock_at(BAD, BOWLINE_REFUSED, rules[i].part, "ann:hunter2@");
+        check_lock_at(BAD, BOWLINE_REFUSED, "PERMISSIONS", "ann:hunter2@");
+        check_lock_at(BAD - 1, BOWLINE_OK, "", "ann:hunter2@");
     }
 }
 
-/* The same for a URL of the one node that is fine: it is sent on to where nobody is. */
-TEST(cluster_name_that_is_announced_does_not_resolve)
+/* The URL has only the node that works; it redirects to a host that does not exist. */
+TEST(cluster_announced_name_does_not_resolve)
 {
     bowline_hold *hold = NULL;
     char          url[64];

@@ -156,7 +156,7 @@ TEST(acquire_fails_after_a_suspend)
     bowline_error      error;
 
     (void)snprintf(url, sizeof url, "%s?lease=3s&timeout=1s", redis->tcp_url);
-    bowline_client *client = must_open_without_keeper(url);
+    bowline_client *client = must_open_without_renewal_thread(url);
     assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
     assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, &error), &error);
     atomic_fetch_add(&boot_ms, 3600000);

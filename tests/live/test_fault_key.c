@@ -33,7 +33,7 @@ static const key_change key_changes[] = {
     { "SWAPDB 0 1", NULL },
     { "RENAME bowline:{x} elsewhere", NULL },
     { "PEXPIRE bowline:{x} -1", NULL },
-    { "SET bowline:{x} stranger", "string" },
+    { "SET bowline:{x} foreign", "string" },
     { "SETRANGE bowline:{x} 0 !", "string" },
     { "APPEND bowline:{x} !", "string" },
     { "EVAL 'redis.call(\"DEL\", KEYS[1]) redis.call(\"LPUSH\", KEYS[1], 1)' 1 bowline:{x}",

@@ -1,6 +1,6 @@
 /*
  * test_foreign_cluster.c -- locks of Redisson and Symfony in a Redis Cluster: the key, the counter
- * and the channel are where the slot of the lock is, and a waiter hears the node that has it.
+ * and the channel are on the node of the slot of the lock, and a waiter subscribes there.
  */
 #include "runtime/lock.h"
 #include "api/engines.h"

@@ -127,7 +127,7 @@ TEST(grant_is_confirmed_by_the_renewal_thread)
 /* No thread would confirm it later. */
 TEST(grant_is_confirmed_at_once_without_a_renewal_thread)
 {
-    check_confirmation_without_a_call(must_open_without_keeper(url));
+    check_confirmation_without_a_call(must_open_without_renewal_thread(url));
 }
 
 /* False: shows nothing, because the machine was so slow that a command was sent twice. */

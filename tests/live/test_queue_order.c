@@ -142,7 +142,7 @@ static void await_operation(bowline_client *client, bowline_operation *op)
 
 TEST(thousand_waiters_share_one_connection)
 {
-    bowline_client *client = must_open_without_keeper(url);
+    bowline_client *client = must_open_without_renewal_thread(url);
     bowline_hold   *hold   = NULL;
     uint64_t        fence  = 0;
     for (int i = 0; i < CROWD; i++)

@@ -119,8 +119,8 @@ TEST(invalid_queue_entries_are_deleted)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     queue_await_join(redis, &w, client, "x", 1);
-    const char *const odd[] = { "odd", "'b1:a 1.0 inbox 0'", "'b1:a 1.0 inbox 99999999999999'",
-                                "'of-another 1.0 inbox 2000'" };
+    const char *const odd[] = { "odd", "'b1:a 1.0 channel 0'", "'b1:a 1.0 channel 99999999999999'",
+                                "'of-another 1.0 channel 2000'" };
     for (size_t i = 0; i < COUNT_OF(odd); i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 %s", odd[i]);
     must_release(hold);

@@ -13,19 +13,19 @@
 
 #include <stdio.h>
 
-#define KEY      "bowline:{x}"
-#define QUEUE    KEY ":bwl.q"
-#define BEATS    KEY ":bwl.b"
-#define COUNT    BWL_QUEUE_FENCES_KEY
-#define SESSION  "SSSSSSSSS"
-#define ME       "AAAAAAAAAAAAAAAA"
-#define OTHER    "BBBBBBBBBBBBBBBB"
-#define THIRD    "CCCCCCCCCCCCCCCC"
-#define AFTER    "DDDDDDDDDDDDDDDD" /* the token after a yield */
-#define INBOX    "bowline:i:1111111111111111111111"
-#define VALUE(t) "b1:" SESSION t
+#define KEY          "bowline:{x}"
+#define QUEUE        KEY ":bwl.q"
+#define HEARTBEATS   KEY ":bwl.b"
+#define COUNT        BWL_QUEUE_FENCES_KEY
+#define SESSION      "SSSSSSSSS"
+#define ME           "AAAAAAAAAAAAAAAA"
+#define OTHER        "BBBBBBBBBBBBBBBB"
+#define THIRD        "CCCCCCCCCCCCCCCC"
+#define AFTER        "DDDDDDDDDDDDDDDD" /* the token after a yield */
+#define PUSH_CHANNEL "bowline:i:1111111111111111111111"
+#define VALUE(t)     "b1:" SESSION t
 #define WAITS(t, ticket) \
-    "ZADD " QUEUE " " ticket " '" VALUE(t) " 1.0000000000000001 " INBOX " 2000'"
+    "ZADD " QUEUE " " ticket " '" VALUE(t) " 1.0000000000000001 " PUSH_CHANNEL " 2000'"
 #define HOLDS(t) "SET " KEY " " VALUE(t) " PX 600000"
 
 enum { COMMANDS = REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE + 1, STEPS_MAX = 4 };
@@ -57,11 +57,11 @@ static void make(const state_of_lock *s)
 {
     assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
     (void)server_ask(redis, "SET " COUNT " 1795323949966265");
-    (void)server_ask(redis, "HSET " BEATS " b1:somebody 1");
+    (void)server_ask(redis, "HSET " HEARTBEATS " b1:somebody 1");
     for (int i = 0; i < STEPS_MAX && s->steps[i] != NULL; i++)
         assert_int_not_equal(server_ask(redis, "%s", s->steps[i])[0], '-');
     (void)server_ask(redis, "PEXPIRE " QUEUE " 60000"); /* as the scripts do */
-    (void)server_ask(redis, "PEXPIRE " BEATS " 60000");
+    (void)server_ask(redis, "PEXPIRE " HEARTBEATS " 60000");
 }
 
 static const char *data(void)
@@ -81,7 +81,7 @@ static const char *execute(bwl_redis_command command, bool waits_at_most_one)
                                     .provisional_ttl_ms  = 2000,
                                     .queue_max           = waits_at_most_one ? 1 : 0,
                                     .session             = SESSION,
-                                    .push_channels       = { INBOX } };
+                                    .push_channels       = { PUSH_CHANNEL } };
     bwl_redis_command_args args = { .command        = command,
                                     .use_eval       = true,
                                     .key            = KEY,
@@ -164,8 +164,8 @@ TEST(scripts_fail_and_change_nothing_when_the_queue_is_a_list)
 
 TEST(scripts_fail_and_change_nothing_when_the_heartbeats_are_a_list)
 {
-    odd_key = BEATS;
-    assert_int_equal(fails_under(make_a_list, no_repair, BEATS),
+    odd_key = HEARTBEATS;
+    assert_int_equal(fails_under(make_a_list, no_repair, HEARTBEATS),
                      TAKE | JOIN | HEARTBEAT | RELEASE | CANCEL | DISPATCH_NEXT | REQUEUE);
 }
 

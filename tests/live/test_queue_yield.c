@@ -86,7 +86,7 @@ TEST(close_during_a_yield_leaves_no_key)
 {
     for (int cancels = 0; cancels < 2; cancels++) {
         bowline_operation *op     = NULL;
-        bowline_client    *client = must_open_without_keeper(url);
+        bowline_client    *client = must_open_without_renewal_thread(url);
         bowline_hold      *hold   = must_acquire(client, "x");
         assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
         if (cancels == 1)

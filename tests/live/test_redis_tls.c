@@ -141,7 +141,7 @@ TEST(server_that_requires_a_client_certificate_accepts_only_that)
 
     needs_tls();
     certs_make(redis->directory, &(cert){ .name = "we", .issuer = "ca" });
-    certs_make(redis->directory, &(cert){ .name = "stranger", .issuer = "otherca" });
+    certs_make(redis->directory, &(cert){ .name = "untrusted", .issuer = "otherca" });
     assert_string_equal(server_ask(redis, "CONFIG SET tls-auth-clients yes"), "OK");
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         print_message("# %s\n", versions[i]);
@@ -150,7 +150,7 @@ TEST(server_that_requires_a_client_certificate_accepts_only_that)
                "%s", redis->tls_url);
         with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
         with_certificate(BOWLINE_REFUSED, "does not know the authority of our certificate",
-                         "stranger.pem", "stranger.key");
+                         "untrusted.pem", "untrusted.key");
     }
     assert_string_equal(server_ask(redis, "CONFIG SET tls-protocols ''"), "OK");
     assert_string_equal(server_ask(redis, "CONFIG SET tls-auth-clients no"), "OK");

@@ -142,9 +142,9 @@ TEST(redlock_writes_its_key_again_to_restarted_servers)
             server_restart(servers[i]);
             kept = comes_back(servers[i], token, hold);
         }
-        unsigned turns = rival_hold_count(r);
+        unsigned holds = rival_hold_count(r);
         kept           = kept && bowline_hold_left_ms(hold) > 0;
-        assert_true(!kept || turns == 0);
+        assert_true(!kept || holds == 0);
         assert_true(holder_stop(b) > 0 || !kept);
         kept = keeps_in_round(kept, bowline_release(hold, NULL), ++round);
         assert_true(rival_await_hold(r));

@@ -172,7 +172,7 @@ TEST(hold_is_kept_when_the_old_primary_returns)
     server *now = kill_primary();
     must_extend(hold);
     server_start_again(sentinel_service->nodes[0]);
-    service_settles(sentinel_service, now);
+    service_await_replicas(sentinel_service, now);
     must_extend(hold);
     must_release(hold);
     bowline_client *fresh = must_open(url); /* a new client finds the new primary */

@@ -73,7 +73,7 @@ TEST(sentinels_without_tls_and_servers_with_it_are_reported)
 {
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
-           "if it speaks TLS, write rediss+sentinel://, where the sentinels do as well",
+           "if it speaks TLS, write rediss+sentinel://, where servers and sentinels all speak it",
            "redis+sentinel://127.0.0.1:%d/m?timeout=500ms", names_tls->port);
     expect(BOWLINE_UNREACHABLE, "if it speaks no TLS, write redis+sentinel://",
            "rediss+sentinel://127.0.0.1:%d/m?timeout=500ms&%s", names_tls->port, ca);

@@ -195,7 +195,7 @@ TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
     (void)holder_stop(b);
     must_release(hold);
     assert_true(rival_await_hold(r));
-    service_settles(sentinel_service, now);
+    service_await_replicas(sentinel_service, now);
     assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_null(

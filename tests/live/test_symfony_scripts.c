@@ -1,7 +1,6 @@
 /*
- * test_symfony_scripts.c -- bowline beside the scripts of Symfony's RedisStore, word for word, on a
- * real server whose time stands still: so what ends, and what does not yet, is known to the
- * millisecond.
+ * test_symfony_scripts.c -- bowline beside the exact scripts of Symfony's RedisStore, on a real
+ * server whose clock is stopped: so the end of each lease is known to the millisecond.
  *
  * The PHP library itself is beside it in tests/interop/symfony.py.
  */
@@ -58,7 +57,7 @@ static const char *forget(const char *token)
     return server_ask(redis, "EVAL '%s' 1 nightly %s", SYMFONY_DELETE, token);
 }
 
-/* The set is as it was; the copy is the caller's. */
+/* Copies the set into the buffer of the caller. */
 static void remember(char ret_set[400])
 {
     (void)snprintf(ret_set, 400, "%s; %s", server_ask(redis, "ZRANGE nightly 0 -1 WITHSCORES"),
@@ -85,14 +84,14 @@ static const char *member(void)
 
 /* ---- exclusion ------------------------------------------------------------------------------- */
 
-/* Without its keeper: nothing is renewed unless the test says so. */
+/* Without a renewal thread: nothing is renewed unless the test does it. */
 static int begin(void **state)
 {
     char url[200];
 
     set_clock(beginning_ms);
     (void)snprintf(url, sizeof url, "%s?profile=symfony&wait=0s", redis->tcp_url);
-    client = must_open_without_keeper(url);
+    client = must_open_without_renewal_thread(url);
     return 0;
 }
 
@@ -104,7 +103,7 @@ static int is_empty(void **state)
 
 FIXTURE(begin, is_empty)
 
-TEST(symfony_hold_of_theirs_is_busy_and_not_touched)
+TEST(symfony_their_hold_is_busy_and_unchanged)
 {
     char before[400];
 
@@ -118,7 +117,7 @@ TEST(symfony_hold_of_theirs_is_busy_and_not_touched)
     assert_string_equal(server_ask(redis, "EXISTS nightly"), "0");
 }
 
-TEST(symfony_hold_of_ours_is_a_conflict_and_not_touched)
+TEST(symfony_our_hold_is_a_conflict_and_unchanged)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -136,7 +135,7 @@ TEST(symfony_hold_of_ours_is_a_conflict_and_not_touched)
 }
 
 /* Byte for byte what Symfony would have there with our token. */
-TEST(symfony_set_of_ours_is_what_symfony_writes)
+TEST(symfony_our_set_equals_that_of_symfony)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          token[100];
@@ -161,7 +160,7 @@ TEST(symfony_set_of_ours_is_what_symfony_writes)
     must_release(hold);
 }
 
-TEST(symfony_extension_of_ours_never_shortens)
+TEST(symfony_our_extension_never_shortens)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
@@ -175,7 +174,7 @@ TEST(symfony_extension_of_ours_never_shortens)
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-TEST(symfony_readers_keep_us_out_until_the_last_has_gone)
+TEST(symfony_readers_exclude_us_until_the_last_has_ended)
 {
     char before[400];
 
@@ -194,13 +193,13 @@ TEST(symfony_readers_keep_us_out_until_the_last_has_gone)
     must_release(hold);
 }
 
-TEST(symfony_holders_are_told_from_readers)
+TEST(symfony_holders_are_distinguished_from_readers)
 {
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
 
     expect_yes(SYMFONY_SAVE, A, LEASE_MS);
-    (void)server_ask(redis, "PERSIST nightly"); /* scores end it all the same */
+    (void)server_ask(redis, "PERSIST nightly"); /* the scores still end it */
     pass(SHORT_MS);
     assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
     assert_int_equal(holder.held, 1);
@@ -223,7 +222,7 @@ TEST(symfony_holders_are_told_from_readers)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-TEST(symfony_member_is_there_until_its_score_has_come)
+TEST(symfony_member_exists_until_the_time_of_its_score)
 {
     expect_yes(SYMFONY_SAVE, A, SHORT_MS);
     (void)server_ask(redis, "PERSIST nightly");
@@ -238,7 +237,7 @@ TEST(symfony_member_is_there_until_its_score_has_come)
     must_release(hold);
 }
 
-TEST(symfony_attempt_of_ours_removes_only_what_is_over)
+TEST(symfony_our_attempt_removes_only_expired_members)
 {
     char alone[100];
 
@@ -252,7 +251,7 @@ TEST(symfony_attempt_of_ours_removes_only_what_is_over)
     assert_string_equal(forget(B), "1");
 }
 
-TEST(symfony_hold_of_ours_that_is_over_can_be_taken_by_them)
+TEST(symfony_takes_over_our_expired_hold)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          theirs[400];
@@ -268,8 +267,8 @@ TEST(symfony_hold_of_ours_that_is_over_can_be_taken_by_them)
     assert_string_equal(forget(A), "1");
 }
 
-/* Nobody has taken it, and it is over all the same: somebody may take it at any moment. */
-TEST(symfony_hold_of_ours_that_is_over_is_not_extended)
+/* No client has taken the lock, but the lease has ended: any client may take it at any moment. */
+TEST(symfony_our_expired_hold_is_not_extended)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     bowline_error error;
@@ -277,7 +276,7 @@ TEST(symfony_hold_of_ours_that_is_over_is_not_extended)
     (void)server_ask(redis, "PERSIST nightly");
     pass(LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_extend(hold, LEASE_MS, &error), &error);
-    (void)bowline_release(hold, &error); /* it is over already */
+    (void)bowline_release(hold, &error); /* it has ended already */
     hold = must_acquire(client, "nightly");
     must_release(hold);
 }
@@ -298,11 +297,11 @@ TEST(symfony_extension_needs_write_and_keeps_it)
     remember(before);
     assert_status(BOWLINE_LOST, bowline_extend(hold, 2 * LEASE_MS, &error), &error);
     expect_set(before);
-    (void)bowline_release(hold, &error); /* it is over already */
+    (void)bowline_release(hold, &error); /* it has ended already */
     (void)server_ask(redis, "DEL nightly");
 }
 
-/* Nobody but an operator adds a member beside a hold: it stays, for as long as its score says. */
+/* Only an operator adds a member beside a hold.  It stays until the time of its score. */
 TEST(symfony_release_leaves_members_of_others)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
@@ -319,7 +318,7 @@ TEST(symfony_release_leaves_members_of_others)
     (void)server_ask(redis, "DEL nightly");
 }
 
-/* A key that lasted as long as our member would hide when the last of the others ends. */
+/* If the key lasted as long as our member, it would not show when the last other member ends. */
 TEST(symfony_release_ends_the_key_with_the_last_of_others)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
@@ -338,9 +337,9 @@ static const char *take_again(void)
                       member(), LEASE_MS);
 }
 
-/* Who had no answer asks again by the same member: yes, from the first question on, as long as it
- * is alone. */
-TEST(symfony_question_that_is_asked_again_changes_nothing)
+/* A client that got no reply sends the command again with the same member.  The reply is yes, and
+ * the lease counts from the first command, as long as there is no other member. */
+TEST(symfony_repeated_command_changes_nothing)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];

@@ -204,7 +204,7 @@ TEST(sync_handoff_completes_when_the_replica_has_it)
     bowline_close(client);
 }
 
-/* The hold keeps its former end. */
+/* The hold keeps its previous end. */
 TEST(sync_extension_counts_when_the_replica_has_it)
 {
     bowline_error error = { 0 };

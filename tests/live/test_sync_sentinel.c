@@ -54,7 +54,7 @@ TEST(sync_has_one_holder_when_the_primary_is_killed)
     server_kill(sentinel_service->nodes[0]);
     server *now = service_primary(sentinel_service, sentinel_service->nodes[0]);
     server_start_again(sentinel_service->nodes[0]);
-    service_settles(sentinel_service, now);
+    service_await_replicas(sentinel_service, now);
     wait_for_visits_of_all(rivals);
     for (unsigned i = 0; i < RIVALS; i++)
         rival_stop(rivals[i]);

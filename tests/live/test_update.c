@@ -153,10 +153,10 @@ TEST(update_of_another_type_is_refused_and_changes_nothing)
     bowline_error error = { 0 };
 
     (void)server_ask(redis, "RPUSH k a b");
-    listen_in();
+    start_monitor();
     assert_status(BOWLINE_REFUSED, bowline_update(client, "k", count_one, &c, NULL, &error),
                   &error);
-    expect_heard("\"WATCH\" \"k\"\n\"GET\" \"k\"\n\"MULTI\"\n\"DISCARD\"\n");
+    expect_monitored("\"WATCH\" \"k\"\n\"GET\" \"k\"\n\"MULTI\"\n\"DISCARD\"\n");
     assert_string_equal(error.text, "k: the key is no string, but a list, a hash or the like");
     assert_int_equal(c.calls, 0);
     assert_string_equal(server_ask(redis, "LLEN k"), "2");

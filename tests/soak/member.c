@@ -286,7 +286,7 @@ static int hold_once(worker *w, int line)
     char        command[256], answer[64];
     int         fd;
 
-    (void)snprintf(command, sizeof command, "SET bowline:{%s} stranger-%d NX PX %d\r\n", name,
+    (void)snprintf(command, sizeof command, "SET bowline:{%s} foreign-%d NX PX %d\r\n", name,
                    (int)getpid(), (int)px);
     if (send_command(line, command, answer) != 0)
         return -1;
@@ -301,7 +301,7 @@ static int hold_once(worker *w, int line)
     atomic_fetch_add(&w->tally->holds, 1);
     if (one_in(w, 4))
         return 1; /* the lock expires */
-    (void)snprintf(command, sizeof command, "EVAL " DELETE_OWN " 1 bowline:{%s} stranger-%d\r\n",
+    (void)snprintf(command, sizeof command, "EVAL " DELETE_OWN " 1 bowline:{%s} foreign-%d\r\n",
                    name, (int)getpid());
     if (send_command(line, command, answer) != 0)
         return -1;

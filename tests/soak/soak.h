@@ -5,9 +5,10 @@
  * The supervisor (soak.c) starts the servers of a topology (topology.h) and the members (cast.c):
  * programs with the library, commands under `bowline run`, and foreign programs that send SET NX. A
  * plan that follows from a seed (plan.c) determines the next fault; torment.c injects it into
- * members, trouble.c into the servers, one at a time. All faults are in a log. Each member records
- * in a journal, a file that all map, when it held a lock. Afterwards judge.c compares the journal
- * with the log; meanwhile watch.c checks that no lock is free while a live waiter is in its queue.
+ * members, server_faults.c into the servers, one at a time. All faults are in a log. Each member
+ * records in a journal, a file that all map, when it held a lock. Afterwards judge.c compares the
+ * journal with the log; meanwhile watch.c checks that no lock is free while a live waiter is in its
+ * queue.
  *
  * Members are started by fork and exec: they inherit nothing.
  */

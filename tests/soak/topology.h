@@ -3,7 +3,7 @@
  * repaired.
  *
  * One file each: topology_server.c, topology_redlock.c, ... A fault of servers is injected,
- * repaired in steps, and followed by the next one when every lock was held again (trouble.c).
+ * repaired in steps, and followed by the next one when every lock was held again (server_faults.c).
  */
 #ifndef SOAK_TOPOLOGY_H
 #define SOAK_TOPOLOGY_H

@@ -266,7 +266,7 @@ static void release_by_events(stage *s, bowline_client *client, bowline_hold *ho
     }
 }
 
-/* As an event loop with the wakeup fd and events: who and acquire in parallel. */
+/* As an event loop does, with the wakeup fd and events: a holder query and an acquire at once. */
 static void run_events(stage *s)
 {
     bowline_operation *ops[2] = { NULL, NULL };
@@ -279,20 +279,21 @@ static void run_events(stage *s)
         return;
     int fd = bowline_wakeup_fd(client, &error);
     check_fd(s, "wakeup_fd", fd, &error);
-    error     = (bowline_error){ 0 };
-    bool ask  = check_status(s, "who_start", bowline_who_start(&ops[0], client, s->name, &error),
-                             MAY_ALWAYS, &error);
-    error     = (bowline_error){ 0 };
-    bool seek = check_status(s, "acquire_start",
-                             bowline_acquire_start(&ops[1], client, s->name,
-                                                   BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
-                             MAY_ACQUIRE, &error);
-    (void)take_events(s, client, ask ? ops : ops + 1, ask + seek);
+    error          = (bowline_error){ 0 };
+    bool has_query = check_status(
+        s, "who_start", bowline_who_start(&ops[0], client, s->name, &error), MAY_ALWAYS, &error);
     error = (bowline_error){ 0 };
-    if (ask)
+    bool has_acquire =
+        check_status(s, "acquire_start",
+                     bowline_acquire_start(&ops[1], client, s->name,
+                                           BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
+                     MAY_ACQUIRE, &error);
+    (void)take_events(s, client, has_query ? ops : ops + 1, has_query + has_acquire);
+    error = (bowline_error){ 0 };
+    if (has_query)
         (void)check_status(s, "who_finish", bowline_who_finish(&holder, ops[0], &error), MAY_ASK,
                            &error);
-    if (seek)
+    if (has_acquire)
         (void)finish_acquire(s, &hold, ops[1], MAY_ACQUIRE);
     if (hold != NULL)
         release_by_events(s, client, hold);

@@ -14,7 +14,7 @@ import (
 
 const lease = 30 * time.Second
 
-// A lock waits as long as it takes, and is given back.
+// A lock waits without a time limit, and is released.
 type lock interface {
 	acquire() error
 	release() error
@@ -41,7 +41,7 @@ func (l *redsyncLock) release() error {
 
 func (l *redsyncLock) close() { _ = l.client.Close() }
 
-// rueidislock, with one key. Who waits is told by client-side caching that the key has changed. The ring of a
+// rueidislock, with one key. Client-side caching notifies the waiter that the key has changed. The ring of a
 // connection is small, as there are hundreds of them in one process.
 type rueidisLock struct {
 	locker rueidislock.Locker

@@ -4,7 +4,7 @@
  *     java Peer RLock|RFairLock|RFencedLock HOST PORT NAME
  *
  * Every waiter of a crowd is a thread. They share one client, as Redisson asks for: it knows its holders by thread, and
- * subscribes once for all of them. Its pools are made large enough that nobody waits for a connection.
+ * subscribes once for all of them. Its pools are large enough that no thread waits for a connection.
  */
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -35,7 +35,7 @@ class RedisPy:
 
 
 class PythonRedisLock(RedisPy):
-    """python-redis-lock: who waits is woken through a list."""
+    """python-redis-lock: a list wakes the waiter."""
 
     def acquire(self):
         import redis_lock

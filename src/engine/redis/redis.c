@@ -326,12 +326,16 @@ static void on_change(bwl_session *session)
 
 static const bwl_session_owner single = {
     LOCK_CALLBACKS,
+    .traits      = { .tls_scheme = "rediss" },
     .check_hello = bwl_single_check_hello,
     .explain     = bwl_single_explain,
 };
 
 static const bwl_session_owner sentinel = {
     LOCK_CALLBACKS,
+    .traits        = { .needs_hello = true,
+                       .tls_scheme  = "rediss+sentinel",
+                       .tls_note    = "servers and sentinels all speak it" },
     .discover      = bwl_sentinel_discover,
     .discover_next = bwl_sentinel_try_next,
     .check_hello   = bwl_sentinel_check_hello,
@@ -339,22 +343,33 @@ static const bwl_session_owner sentinel = {
     .explain       = bwl_single_explain,
 };
 
-static const bwl_session_owner cluster = {
-    LOCK_CALLBACKS,
-    .has_alternative   = bwl_cluster_has_alternative,
-    .check_hello       = bwl_cluster_check_hello,
-    .write_query       = bwl_cluster_write_query,
-    .on_query          = bwl_cluster_on_query,
-    .on_not_sent       = bwl_cluster_on_not_sent,
+static const bwl_session_slots slots = {
     .prepare           = bwl_slots_prepare,
     .on_prepared       = bwl_slots_on_prepared,
     .skips_preparation = bwl_slots_skips,
-    .on_reply          = bwl_cluster_on_reply,
-    .explain           = bwl_cluster_explain,
+};
+
+static const bwl_session_owner cluster = {
+    LOCK_CALLBACKS,
+    .traits          = { .needs_hello = true,
+                         .tls_scheme  = "rediss+cluster",
+                         .tls_note    = "all nodes speak it" },
+    .slots           = &slots,
+    .has_alternative = bwl_cluster_has_alternative,
+    .check_hello     = bwl_cluster_check_hello,
+    .write_query     = bwl_cluster_write_query,
+    .on_query        = bwl_cluster_on_query,
+    .on_not_sent     = bwl_cluster_on_not_sent,
+    .on_reply        = bwl_cluster_on_reply,
+    .explain         = bwl_cluster_explain,
 };
 
 static const bwl_session_owner quorum = {
     LOCK_CALLBACKS,
+    .traits      = { .sends_to_several = true,
+                     .needs_hello      = true,
+                     .tls_scheme       = "redlocks",
+                     .tls_note         = "all servers speak it" },
     .check_hello = bwl_single_check_hello,
     .check_info  = bwl_quorum_check_info,
     .explain     = bwl_single_explain,

@@ -165,7 +165,7 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
 
     if (bwl_request_is_barrier(first))
         return barrier_size(session, nth);
-    if (session->host->closing || session->config->topology == BWL_TOPOLOGY_CLUSTER ||
+    if (session->host->closing || session->owner->slots != NULL ||
         session->batches_refused >= REFUSALS_MAX || !may_share(first))
         return 1;
     while (size < BWL_BATCH_MAX && nth + size < session->pipeline.count) {

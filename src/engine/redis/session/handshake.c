@@ -24,7 +24,7 @@
  * Commands and replies are the same in both versions of RESP, except for nulls; the cursor reads
  * both.  A protocol that uses pushes is refused: in RESP2 a connection with a subscription cannot
  * send commands, so it would need two connections.  docs/design/queue.md has the reasons against
- * that.  Every topology of several servers is refused too: a replica would be taken for a primary.
+ * that.  So is an owner that needs HELLO: a replica could be taken for a primary.
  *
  * No request is sent before all replies are checked: after a wrong password, Redis would continue
  * as its default user; after a failed SELECT, in database 0.  The subscription and its scripts
@@ -115,7 +115,7 @@ bool bwl_redis_knows_no_hello(const char *bytes, size_t size)
            bwl_redis_error_is(bytes, size, "NOPROTO") || bwl_redis_error_is(bytes, size, "NOPERM");
 }
 
-/* Starts again without HELLO.  REFUSED: this protocol or topology needs HELLO. */
+/* Starts again without HELLO.  REFUSED: this protocol or owner needs HELLO. */
 static int begin_resp2(bwl_session *session, bwl_fault *fault)
 {
     const bwl_redis_config *config = session->config;
@@ -126,7 +126,7 @@ static int begin_resp2(bwl_session *session, bwl_fault *fault)
                         "%s does not know HELLO 3: protocol queue needs RESP3 (Redis 6.2 or newer, "
                         "without an old proxy); or use protocol=token",
                         session->endpoint.text);
-    if (config->topology != BWL_TOPOLOGY_SINGLE)
+    if (session->owner->traits.needs_hello)
         return bwl_fail(
             fault, BWL_STATUS_REFUSED,
             "%s does not know HELLO 3, which tells a primary from a replica: bowline needs "
@@ -330,9 +330,9 @@ static void on_new_process(bwl_session *session, const char *run_id)
 
     if (is_known)
         session->scripts.unknown = UINT64_MAX;
-    /* The first process seen of a cluster node has lost no grant: other nodes granted what is
-     * held. */
-    server->was_restarted = is_known || session->config->topology != BWL_TOPOLOGY_CLUSTER;
+    /* The first process seen of a server with slots has lost no grant: other servers granted what
+     * is held. */
+    server->was_restarted = is_known || session->owner->slots == NULL;
     server->to_be_killed  = 0; /* the connection ended with its process */
     memcpy(server->run_id, run_id, sizeof server->run_id);
 }
@@ -500,29 +500,31 @@ static bool is_final(const bwl_session *session, const bwl_fault *fault)
  * hint.  A clear-text port may read a TLS handshake and wait for more. */
 bool bwl_handshake_add_hint(const bwl_session *session, bool is_silent, bwl_fault *fault)
 {
-    const bwl_stream *stream   = &session->link.conn.stream;
-    bool              watched  = session->config->topology == BWL_TOPOLOGY_SENTINEL;
-    bool              is_clear = session->config->tls == NULL && session->endpoint.host != NULL;
-    bwl_fault         bare     = *fault;
-    const char       *suspect  = NULL;
+    const bwl_stream *stream    = &session->link.conn.stream;
+    const char       *scheme    = session->owner->traits.tls_scheme;
+    const char       *note      = session->owner->traits.tls_note;
+    bool              is_clear  = session->config->tls == NULL && session->endpoint.host != NULL;
+    bwl_fault         bare      = *fault;
+    char              at[64]    = "";
+    char              where[64] = "";
 
+    if (note != NULL) {
+        (void)snprintf(at, sizeof at, " At %s:// %s", scheme, note);
+        (void)snprintf(where, sizeof where, ", where %s", note);
+    }
     if (session->phase == BWL_SESSION_CONNECTING && stream->joined && !stream->heard) {
-        suspect = watched ? "is this a port for TLS? At rediss+sentinel:// servers and sentinels "
-                            "all speak it"
-                          : "is this a port for TLS?";
+        (void)bwl_fail(fault, (bwl_status)bare.status, "%s: is this a port for TLS?%s", bare.text,
+                       at);
     } else if (session->phase != BWL_SESSION_HANDSHAKE) {
         return false;
     } else if (is_clear && bwl_stream_sounds_like_tls(stream)) {
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write rediss%s://",
-                       watched ? "+sentinel" : "");
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write %s://", scheme);
         return true;
     } else if (is_clear && !stream->heard && !is_silent) {
-        suspect = watched ? "if it speaks TLS, write rediss+sentinel://, where the sentinels do "
-                            "as well"
-                          : "if it speaks TLS, write rediss://";
+        (void)bwl_fail(fault, (bwl_status)bare.status, "%s: if it speaks TLS, write %s://%s",
+                       bare.text, scheme, where);
     } else {
         return is_final(session, fault);
     }
-    (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);
     return false;
 }

@@ -20,15 +20,39 @@ typedef struct bwl_hello {
 /* The first number of a version: 7 of "7.2.4". */
 long bwl_redis_major(const char *version);
 
-/* What has to precede a request, see bwl_session_owner.prepare. */
+/* What has to precede a request, see bwl_session_slots.prepare. */
 typedef enum bwl_session_prepared {
     BWL_PREPARED_NOTHING = 1, /* nothing has to come before the request */
     BWL_PREPARED_WAIT,        /* it was written; write the request after its replies */
     BWL_PREPARED_NO_ROOM,
 } bwl_session_prepared;
 
+/* What depends on the servers beside this one. */
+typedef struct bwl_session_traits {
+    bool        sends_to_several; /* the commands of a lock go to several servers at once */
+    bool        needs_hello;      /* a server without HELLO could be a replica */
+    const char *tls_scheme;       /* of the same URL with TLS: "rediss" */
+    const char *tls_note;         /* what else speaks TLS there; NULL: nothing else */
+} bwl_session_traits;
+
+/* A server with hash slots.  Keys in one command need the same slot, and a slot may have come from
+ * another server, which granted its locks. */
+typedef struct bwl_session_slots {
+    /* Writes the commands that must precede this request. */
+    bwl_session_prepared (*prepare)(bwl_session *session, bwl_request *request);
+
+    /* Reads one frame of their replies, for the oldest request. */
+    void (*on_prepared)(bwl_session *session, const char *bytes, size_t size);
+
+    /* While closing: write the request without its preparation? */
+    bool (*skips_preparation)(const bwl_session *session, const bwl_request *request);
+} bwl_session_slots;
+
 /* The callbacks of a session.  A function whose comment names a default may be NULL. */
 typedef struct bwl_session_owner {
+    bwl_session_traits       traits;
+    const bwl_session_slots *slots; /* NULL: no hash slots */
+
     /* ---- where the server is */
 
     /* Finds the server's address: bwl_session_found or bwl_session_not_found will be called, or was
@@ -76,15 +100,6 @@ typedef struct bwl_session_owner {
     bool (*on_not_sent)(bwl_session *session, const bwl_request *request);
 
     /* ---- requests and replies */
-
-    /* Writes the commands that must precede this request.  Default: NOTHING. */
-    bwl_session_prepared (*prepare)(bwl_session *session, bwl_request *request);
-
-    /* Reads one frame of their replies, for the oldest request. */
-    void (*on_prepared)(bwl_session *session, const char *bytes, size_t size);
-
-    /* While closing: write the request without its preparation?  Default: no. */
-    bool (*skips_preparation)(const bwl_session *session, const bwl_request *request);
 
     /* Handles this reply to the oldest request (a redirect, a lost slot).  True: it was handled.
      * Default: false. */

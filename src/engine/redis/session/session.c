@@ -134,11 +134,10 @@ static bool is_undone(const bwl_session *session, const bwl_request *request)
  * its machine has moved on. */
 static bool is_wanted_again(const bwl_session *session, const bwl_request *request)
 {
-    bool is_of_quorum = session->config->topology == BWL_TOPOLOGY_QUORUM;
-
-    if (is_of_quorum && request->command == REDIS_DELETE_IF_MINE)
-        return true;
-    return bwl_request_is_wanted(request) && !(is_of_quorum && is_undone(session, request));
+    if (!session->owner->traits.sends_to_several)
+        return bwl_request_is_wanted(request);
+    return request->command == REDIS_DELETE_IF_MINE ||
+           (bwl_request_is_wanted(request) && !is_undone(session, request));
 }
 
 static void send_again(bwl_session *session, bwl_request request)
@@ -242,7 +241,7 @@ static void on_reply(bwl_session *session, const char *bytes, size_t size)
         return;
     }
     if (first->flight.prepares) {
-        session->owner->on_prepared(session, bytes, size);
+        session->owner->slots->on_prepared(session, bytes, size);
         return;
     }
     if (session->owner->on_reply != NULL && session->owner->on_reply(session, bytes, size))
@@ -313,8 +312,8 @@ static bool holds_back(bwl_session *session)
 /* Writes one request, after its preparation. */
 static bool write_request(bwl_session *session, bwl_request *request)
 {
-    bwl_session_prepared prepared = session->owner->prepare != NULL
-                                        ? session->owner->prepare(session, request)
+    bwl_session_prepared prepared = session->owner->slots != NULL
+                                        ? session->owner->slots->prepare(session, request)
                                         : BWL_PREPARED_NOTHING;
 
     if (prepared != BWL_PREPARED_NOTHING)
@@ -337,8 +336,7 @@ static bool waits_for_preparation(bwl_session *session, size_t first)
         return false;
     if (!session->host->closing)
         return true;
-    if (session->owner->skips_preparation != NULL &&
-        session->owner->skips_preparation(session, last)) {
+    if (session->owner->slots != NULL && session->owner->slots->skips_preparation(session, last)) {
         last->flight.prepares = false;
         last->flight.written  = false;
     }
@@ -536,11 +534,11 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request)
 
 void bwl_session_flush(bwl_session *session)
 {
-    const bwl_pipeline *pipeline   = &session->pipeline;
-    bool                is_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
-    bwl_fault           fault      = { 0 };
+    const bwl_pipeline *pipeline = &session->pipeline;
+    bwl_fault           fault    = { 0 };
 
-    if (session->phase != BWL_SESSION_READY || (session->host->closing && !is_cluster))
+    if (session->phase != BWL_SESSION_READY ||
+        (session->host->closing && session->owner->slots == NULL))
         return; /* the goodbye is written, except for a request that its slot delays */
     const bwl_request *last =
         pipeline->count > 0 ? bwl_pipeline_at(pipeline, pipeline->count - 1) : NULL;

@@ -1,7 +1,7 @@
 /*
- * hiredis_line.c -- see hiredis_line.h.
+ * hiredis_queue.c -- see hiredis_queue.h.
  */
-#include "bench/sides/hiredis_line.h"
+#include "bench/sides/hiredis_queue.h"
 
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
@@ -10,12 +10,12 @@
 
 #include "engine/redis/wire/scripts.h"
 
-#define KEY     "bowline:{bench-line}"
-#define SESSION "b1:AAAAAAAAA"
-#define HOLDER  SESSION "BBBBBBBBBBBBBBBB"
-#define WAITER  SESSION "CCCCCCCCCCCCCCCC"
-#define INBOX   "bowline:i:DDDDDDDDDDDDDDDDDDDDDD"
-#define MEMBER  WAITER " 1.0123456789abcdef " INBOX " 2000"
+#define KEY          "bowline:{bench-queue}"
+#define SESSION      "b1:AAAAAAAAA"
+#define HOLDER       SESSION "BBBBBBBBBBBBBBBB"
+#define WAITER       SESSION "CCCCCCCCCCCCCCCC"
+#define PUSH_CHANNEL "bowline:i:DDDDDDDDDDDDDDDDDDDDDD"
+#define MEMBER       WAITER " 1.0123456789abcdef " PUSH_CHANNEL " 2000"
 
 /* hiredis 0.14 reads only RESP2: so use PUBLISH and a second connection. */
 #define SAY "PUBLISH"
@@ -72,20 +72,21 @@ static int reach(redisContext **ret_context, int port, bench_failure *reterr)
     return context->err == 0 ? 0 : expect(context, NULL, 0, 0, reterr);
 }
 
-int bench_line_open(bench_line *ret_line, int port, bench_failure *reterr)
+int bench_queue_open(bench_queue *ret_queue, int port, bench_failure *reterr)
 {
-    const char *const listens[] = { "SUBSCRIBE", INBOX, NULL };
-    bench_line        line      = { .holder = NULL };
+    const char *const subscribe[] = { "SUBSCRIBE", PUSH_CHANNEL, NULL };
+    bench_queue       queue       = { .holder = NULL };
 
-    if (reach(&line.holder, port, reterr) == 0 && reach(&line.waiter, port, reterr) == 0 &&
-        reach(&line.inbox, port, reterr) == 0 &&
-        load(line.holder, BWL_SCRIPT_QUEUE_JOIN, reterr) == 0 &&
-        load(line.holder, BWL_SCRIPT_QUEUE_RELEASE, reterr) == 0 &&
-        expect(line.inbox, say(line.inbox, listens), REDIS_REPLY_ARRAY, 0, reterr) == 0) {
-        *ret_line = line;
+    if (reach(&queue.holder, port, reterr) == 0 && reach(&queue.waiter, port, reterr) == 0 &&
+        reach(&queue.push_channel, port, reterr) == 0 &&
+        load(queue.holder, BWL_SCRIPT_QUEUE_JOIN, reterr) == 0 &&
+        load(queue.holder, BWL_SCRIPT_QUEUE_RELEASE, reterr) == 0 &&
+        expect(queue.push_channel, say(queue.push_channel, subscribe), REDIS_REPLY_ARRAY, 0,
+               reterr) == 0) {
+        *ret_queue = queue;
         return 0;
     }
-    bench_line_close(&line);
+    bench_queue_close(&queue);
     return -1;
 }
 
@@ -95,43 +96,43 @@ static void leave(redisContext *context)
         redisFree(context);
 }
 
-void bench_line_close(bench_line *line)
+void bench_queue_close(bench_queue *queue)
 {
-    leave(line->holder);
-    leave(line->waiter);
-    leave(line->inbox);
-    *line = (bench_line){ .holder = NULL };
+    leave(queue->holder);
+    leave(queue->waiter);
+    leave(queue->push_channel);
+    *queue = (bench_queue){ .holder = NULL };
 }
 
 #define SCRIPT_WORDS(id) \
     "EVALSHA", bwl_scripts[id].sha1, "4", KEY, KEY ":bwl.q", KEY ":bwl.b", "bowline:f"
 
-int bench_line_take(bench_line *line, bench_failure *reterr)
+int bench_queue_take(bench_queue *queue, bench_failure *reterr)
 {
     const char *const words[] = { "SET", KEY, HOLDER, "PX", "30000", NULL };
 
-    return expect(line->holder, say(line->holder, words), REDIS_REPLY_STATUS, 0, reterr);
+    return expect(queue->holder, say(queue->holder, words), REDIS_REPLY_STATUS, 0, reterr);
 }
 
-int bench_line_wait(bench_line *line, bench_failure *reterr)
+int bench_queue_wait(bench_queue *queue, bench_failure *reterr)
 {
     const char *const words[] = {
         SCRIPT_WORDS(BWL_SCRIPT_QUEUE_JOIN), WAITER, "30000", SAY, MEMBER, "0", "0", NULL
     };
-    void *told = NULL;
+    void *message = NULL;
 
-    if (expect(line->waiter, say(line->waiter, words), REDIS_REPLY_ARRAY, 0, reterr) < 0)
+    if (expect(queue->waiter, say(queue->waiter, words), REDIS_REPLY_ARRAY, 0, reterr) < 0)
         return -1;
-    (void)redisGetReply(line->inbox, &told);
-    return expect(line->inbox, told, REDIS_REPLY_ARRAY, 0, reterr);
+    (void)redisGetReply(queue->push_channel, &message);
+    return expect(queue->push_channel, message, REDIS_REPLY_ARRAY, 0, reterr);
 }
 
-int bench_line_release(bench_line *line, bench_failure *reterr)
+int bench_queue_release(bench_queue *queue, bench_failure *reterr)
 {
     const char *const words[] = { SCRIPT_WORDS(BWL_SCRIPT_QUEUE_RELEASE), HOLDER, SAY, NULL };
 
-    int status = expect(line->holder, say(line->holder, words), REDIS_REPLY_INTEGER, 1, reterr);
+    int status = expect(queue->holder, say(queue->holder, words), REDIS_REPLY_INTEGER, 1, reterr);
     if (status < 0) /* the waiter would get no message */
-        (void)shutdown(line->inbox->fd, SHUT_RDWR);
+        (void)shutdown(queue->push_channel->fd, SHUT_RDWR);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * trouble.c -- one fault of the servers at a time: see soak.h and topology.h.
+ * server_faults.c -- one fault of the servers at a time: see soak.h and topology.h.
  *
  * HEALTHY --fault--> FAULTY --repaired--> REPAIRED --each lock was held again--> HEALTHY
  *

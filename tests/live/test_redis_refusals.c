@@ -1,8 +1,8 @@
 /*
- * test_redis_trouble.c -- a server that answers and refuses: no memory, no disk, no master, no
+ * test_redis_refusals.c -- a server that answers and refuses: no memory, no disk, no master, no
  * replicas, a script that does not end, loading, rights that are withdrawn.
  *
- * A refused command was not carried out.  An acquire that does not wait returns the error; one that
+ * A refused command was not executed.  An acquire that does not wait returns the error; one that
  * waits tries again if the condition can pass.  A hold ends with its lease, and is kept if the
  * condition ends in time.
  */
@@ -17,79 +17,79 @@
 
 enum { LEASE_MS = 900 };
 
-/* A category, as not every server knows each of its commands. */
+/* @pubsub is a category, because not every server has each of its commands. */
 #define RIGHTS                                                                              \
     "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +@pubsub +get +set " \
     "+del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin +zscore "  \
     "+zrank +zcard +hget +hset +hdel"
 
-typedef struct trouble {
-    const char *makes; /* a command */
-    const char *mends;
-    const char *code;        /* in the error text; NULL: any                                   */
-    const char *login;       /* of the holder's URL; NULL: none                                */
-    bool        passes;      /* an acquire that waits outlasts it                              */
-    bool        releases;    /* the server still carries out an extension and a release        */
-    bool        reconnects;  /* only a new connection is refused                               */
-    bool        is_endless;  /* `makes` has no answer                                          */
-    bool        is_deferred; /* the server knows it when its snapshot has failed               */
-} trouble;
+typedef struct refusal {
+    const char *begins_by; /* a command */
+    const char *ends_by;
+    const char *code;        /* in the error text; NULL: any */
+    const char *login;       /* of the holder's URL; NULL: none */
+    bool        passes;      /* an acquire that waits tries again */
+    bool        releases;    /* the server still executes an extension and a release */
+    bool        reconnects;  /* only a new connection is refused */
+    bool        is_endless;  /* `begins_by` gets no reply */
+    bool        is_deferred; /* it begins when the snapshot of the server has failed */
+} refusal;
 
 static witness *judge;
 static int      talk = -1; /* the connection that runs the endless script */
-static trouble  present;   /* a copy, for the tear-down; mends NULL: none */
+static refusal  present;   /* a copy, for the tear-down; ends_by NULL: none */
 
-static void make(const trouble *t)
+static void begin_refusal(const refusal *cause)
 {
-    present = *t;
-    if (t->is_deferred)
+    present = *cause;
+    if (cause->is_deferred)
         (void)server_ask(redis, "CONFIG SET stop-writes-on-bgsave-error yes");
-    if (t->is_endless) {
-        talk = server_say(redis, "%s", t->makes);
+    if (cause->is_endless) {
+        talk = server_say(redis, "%s", cause->begins_by);
         assert_true(server_comes_to(redis, "BUSY", "PING"));
     } else {
-        assert_true(server_ask(redis, "%s", t->makes)[0] != '-');
+        assert_true(server_ask(redis, "%s", cause->begins_by)[0] != '-');
     }
-    if (t->is_deferred)
+    if (cause->is_deferred)
         assert_true(server_comes_to(redis, "rdb_last_bgsave_status:err", "INFO persistence"));
-    if (t->reconnects)
+    if (cause->reconnects)
         server_hang_up(redis);
 }
 
-static void mend(const trouble *t)
+static void end_refusal(const refusal *cause)
 {
-    assert_string_equal(server_ask(redis, "%s", t->mends), "OK");
+    assert_string_equal(server_ask(redis, "%s", cause->ends_by), "OK");
     if (talk >= 0)
         (void)close(talk);
     talk    = -1;
-    present = (trouble){ 0 };
+    present = (refusal){ 0 };
 }
 
-static bowline_client *client_of(const trouble *t, const char *options)
+static bowline_client *client_of(const refusal *cause, const char *options)
 {
-    return must_open_url("redis://%s127.0.0.1:%d?%s", t->login != NULL ? t->login : "", redis->port,
-                         options);
+    return must_open_url("redis://%s127.0.0.1:%d?%s", cause->login != NULL ? cause->login : "",
+                         redis->port, options);
 }
 
 /* ---- what every condition has in common ------------------------------------------------------ */
 
-static void acquires_are_refused(const trouble *t)
+static void acquires_are_refused(const refusal *cause)
 {
-    bowline_client *client = client_of(t, "lease=3s&timeout=1s");
+    bowline_client *client = client_of(cause, "lease=3s&timeout=1s");
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
     static waiter   w; /* its thread outlives a failed test */
 
-    make(t);
+    begin_refusal(cause);
     for (int64_t wait_ms = 0; wait_ms <= 100; wait_ms += 100) {
         assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", wait_ms, &error), &error);
-        assert_non_null(strstr(error.text, t->code));
-        assert_string_equal(error.server_code, t->code);
+        assert_non_null(strstr(error.text, cause->code));
+        assert_string_equal(error.server_code, cause->code);
     }
     waiter_start(&w, client, "x", 20000);
     sleep_ms(150);
     assert_false(atomic_load(&w.ended));
-    mend(t);
+    end_refusal(cause);
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     must_release(w.hold);
@@ -97,22 +97,22 @@ static void acquires_are_refused(const trouble *t)
     assert_true(server_becomes_empty(redis));
 }
 
-/* Was the extension answered as it must be?  False: the answer came too late to tell. */
-static bool is_as_expected(const trouble *t, int status, const bowline_error *error)
+/* Whether the status is the expected one.  False: the reply came too late to show it. */
+static bool is_as_expected(const refusal *cause, int status, const bowline_error *error)
 {
     if (status == BOWLINE_LOST || (status < 0 && strstr(error->text, "no answer within") != NULL))
         return false;
-    assert_status(t->releases ? BOWLINE_OK : BOWLINE_REFUSED, status, error);
-    if (!t->releases && t->code != NULL && strstr(error->text, t->code) == NULL)
-        fail_msg("\"%s\" does not contain %s", error->text, t->code);
+    assert_status(cause->releases ? BOWLINE_OK : BOWLINE_REFUSED, status, error);
+    if (!cause->releases && cause->code != NULL && strstr(error->text, cause->code) == NULL)
+        fail_msg("\"%s\" does not contain %s", error->text, cause->code);
     return true;
 }
 
 /* The extension is refused, and the holder knows of the loss before the rival gets the lock. */
-static bool ends_with_its_lease(const trouble *t)
+static bool ends_with_its_lease(const refusal *cause)
 {
     char            rival_url[200];
-    bowline_client *client = client_of(t, "lease=900ms&timeout=250ms&renew=off");
+    bowline_client *client = client_of(cause, "lease=900ms&timeout=250ms&renew=off");
     bowline_hold   *hold   = must_acquire(client, "x");
     lock_holder    *b      = holder_start(judge, hold);
     bowline_error   error  = { 0 };
@@ -120,21 +120,21 @@ static bool ends_with_its_lease(const trouble *t)
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms&timeout=300ms", redis->unix_url,
                    LEASE_MS);
     sleep_ms(5); /* an extension right after the acquire would change nothing */
-    make(t);
+    begin_refusal(cause);
     int64_t fault_us = witness_now_us();
-    bool    shown    = is_as_expected(t, bowline_extend(hold, LEASE_MS, &error), &error);
+    bool    shown    = is_as_expected(cause, bowline_extend(hold, LEASE_MS, &error), &error);
     rival  *r        = rival_start(judge, rival_url, "x");
-    if (!t->releases)
+    if (!cause->releases)
         assert_true(holder_await_loss(b));
     int64_t sure_us = holder_stop(b);
-    if (!t->releases)
+    if (!cause->releases)
         assert_bounded(sure_us, fault_us, LEASE_MS);
     int status = bowline_release(hold, &error);
-    if (!t->releases)
+    if (!cause->releases)
         assert_status(BOWLINE_LOST, status, &error);
     else
-        shown = is_as_expected(t, status, &error) && shown;
-    mend(t);
+        shown = is_as_expected(cause, status, &error) && shown;
+    end_refusal(cause);
     assert_true(rival_await_hold(r));
     rival_stop(r);
     assert_one_at_a_time(judge);
@@ -143,35 +143,35 @@ static bool ends_with_its_lease(const trouble *t)
     return shown;
 }
 
-/* A release is refused too, or is tried again until it is carried out; else the key expires. */
-static void release_is_refused(const trouble *t)
+/* A release is refused too, or is sent again until it is executed; otherwise the key expires. */
+static void release_is_refused(const refusal *cause)
 {
     bowline_error error = { 0 };
 
     for (int rounds = 1;; rounds++) {
-        bowline_client *client = client_of(t, "lease=900ms&timeout=250ms&renew=off");
+        bowline_client *client = client_of(cause, "lease=900ms&timeout=250ms&renew=off");
         bowline_hold   *hold   = must_acquire(client, "x");
-        make(t);
+        begin_refusal(cause);
         int status = bowline_release(hold, &error);
-        mend(t);
+        end_refusal(cause);
         bowline_close(client);
         assert_true(server_becomes_empty(redis));
-        if (is_as_expected(t, status, &error))
+        if (is_as_expected(cause, status, &error))
             break;
         assert_true(rounds < 50);
     }
 }
 
 /* The condition lasts for a renewal and less than the lease. */
-static void hold_outlasts(const trouble *t)
+static void hold_outlasts(const refusal *cause)
 {
     for (int rounds = 1;; rounds++) {
-        bowline_client *client = client_of(t, "lease=900ms&timeout=250ms");
+        bowline_client *client = client_of(cause, "lease=900ms&timeout=250ms");
         bowline_hold   *hold   = NULL;
         acquire_in_the_end(&hold, client, "x");
-        make(t);
+        begin_refusal(cause);
         sleep_ms(LEASE_MS / 2);
-        mend(t);
+        end_refusal(cause);
         sleep_ms(LEASE_MS);
         bool kept   = bowline_hold_left_ms(hold) > 0;
         int  status = bowline_release(hold, NULL);
@@ -181,14 +181,14 @@ static void hold_outlasts(const trouble *t)
     }
 }
 
-static void see_it_through(const trouble *t)
+static void check_refusal(const refusal *cause)
 {
-    if (t->passes)
-        acquires_are_refused(t);
-    hold_outlasts(t);
-    for (int rounds = 1; !ends_with_its_lease(t); rounds++)
+    if (cause->passes)
+        acquires_are_refused(cause);
+    hold_outlasts(cause);
+    for (int rounds = 1; !ends_with_its_lease(cause); rounds++)
         assert_true(rounds < 50);
-    release_is_refused(t);
+    release_is_refused(cause);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -201,8 +201,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    if (present.mends != NULL)
-        mend(&present);
+    if (present.ends_by != NULL)
+        end_refusal(&present);
     judge_dismiss(judge);
     (void)server_ask(redis, "FLUSHALL");
     return 0;
@@ -212,41 +212,40 @@ FIXTURE(begin, end)
 
 TEST(out_of_memory)
 {
-    see_it_through(&(trouble){ "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM",
-                               .passes = true, .releases = true });
+    check_refusal(&(refusal){ "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM",
+                              .passes = true, .releases = true });
 }
 
 TEST(read_only_replica)
 {
-    see_it_through(
-        &(trouble){ "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY", .passes = true });
+    check_refusal(
+        &(refusal){ "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY", .passes = true });
 }
 
 TEST(master_down)
 {
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
-    see_it_through(
-        &(trouble){ "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "MASTERDOWN", .passes = true });
+    check_refusal(
+        &(refusal){ "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "MASTERDOWN", .passes = true });
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
 }
 
 TEST(too_few_replicas)
 {
-    see_it_through(&(trouble){ "CONFIG SET min-replicas-to-write 1",
-                               "CONFIG SET min-replicas-to-write 0", "NOREPLICAS",
-                               .passes = true });
+    check_refusal(&(refusal){ "CONFIG SET min-replicas-to-write 1",
+                              "CONFIG SET min-replicas-to-write 0", "NOREPLICAS", .passes = true });
 }
 
-static const trouble endless = { "EVAL 'while true do end' 0", "SCRIPT KILL", "BUSY",
+static const refusal endless = { "EVAL 'while true do end' 0", "SCRIPT KILL", "BUSY",
                                  .passes = true, .is_endless = true };
 
-TEST(endless_script_of_somebody)
+TEST(endless_script_of_another_client)
 {
-    see_it_through(&endless);
+    check_refusal(&endless);
 }
 
 /* INFO commands that were refused so far. */
-static unsigned infos_turned_away(void)
+static unsigned refused_infos(void)
 {
     static const char mark[] = "rejected_calls=";
     const char       *at     = strstr(server_ask(redis, "INFO commandstats"), "cmdstat_info:");
@@ -256,19 +255,19 @@ static unsigned infos_turned_away(void)
 }
 
 /* The connection breaks, and the busy server answers HELLO and not INFO: the hold is kept. */
-TEST(line_that_breaks_before_an_endless_script)
+TEST(connection_that_breaks_before_an_endless_script)
 {
     bowline_client *client = client_of(&endless, "lease=60s&timeout=20s");
     bowline_hold   *hold   = must_acquire(client, "x");
-    unsigned        before = infos_turned_away();
+    unsigned        before = refused_infos();
     int             rounds = 0;
 
     (void)server_ask(redis, "CONFIG SET lua-time-limit 100");
-    while (infos_turned_away() == before) {
+    while (refused_infos() == before) {
         assert_true(++rounds < 50);
         talk = server_say(redis, "PING");
         assert_true(dprintf(talk, "CLIENT KILL TYPE normal\r\nCLIENT KILL TYPE pubsub\r\n%s\r\n",
-                            endless.makes) > 0);
+                            endless.begins_by) > 0);
         present = endless;
         for (int tries = 0;; tries++) { /* the server may close this connection too */
             const char *said = server_may_say(redis, "PING");
@@ -278,7 +277,7 @@ TEST(line_that_breaks_before_an_endless_script)
             sleep_ms(2);
         }
         sleep_ms(100);
-        mend(&endless);
+        end_refusal(&endless);
         assert_true(bowline_hold_left_ms(hold) > 0);
     }
     must_release(hold);
@@ -288,12 +287,12 @@ TEST(line_that_breaks_before_an_endless_script)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
-static void see_all_through(const char *const commands[][3], size_t count, bool reconnects)
+static void check_refusals(const char *const commands[][3], size_t count, bool reconnects)
 {
     for (size_t i = 0; i < count; i++) {
-        trouble t = { commands[i][0], commands[i][1], commands[i][2], "locker:right@",
-                      .reconnects = reconnects };
-        see_it_through(&t);
+        refusal cause = { commands[i][0], commands[i][1], commands[i][2], "locker:right@",
+                          .reconnects = reconnects };
+        check_refusal(&cause);
     }
 }
 
@@ -306,7 +305,7 @@ TEST(commands_withdrawn_and_given_back)
         { "ACL SETUSER locker nocommands", "ACL SETUSER locker " RIGHTS, "NOPERM" },
     };
 
-    see_all_through(commands, COUNT_OF(commands), false);
+    check_refusals(commands, COUNT_OF(commands), false);
 }
 
 TEST(keys_withdrawn_while_held)
@@ -316,7 +315,7 @@ TEST(keys_withdrawn_while_held)
           "NOPERM" },
     };
 
-    see_all_through(commands, 1, false);
+    check_refusals(commands, 1, false);
 }
 
 /* An open connection stays authenticated; the next one is refused. */
@@ -329,7 +328,7 @@ TEST(password_changed_while_held)
         { "ACL DELUSER locker", "ACL SETUSER locker on >right ~bowline:* " RIGHTS, "WRONGPASS" },
     };
 
-    see_all_through(commands, COUNT_OF(commands), true);
+    check_refusals(commands, COUNT_OF(commands), true);
 }
 
 /* ---- a server that is started for it --------------------------------------------------------- */
@@ -347,8 +346,8 @@ TEST(disk_that_fails)
     redis = server_start(options);
     assert_string_equal(server_ask(redis, "CONFIG SET save '3600 1'"), "OK");
     assert_int_equal(rmdir(data), 0);
-    see_it_through(&(trouble){ "BGSAVE", "CONFIG SET stop-writes-on-bgsave-error no", "MISCONF",
-                               .passes = true, .is_deferred = true });
+    check_refusal(&(refusal){ "BGSAVE", "CONFIG SET stop-writes-on-bgsave-error no", "MISCONF",
+                              .passes = true, .is_deferred = true });
 }
 
 TEST(loading)

@@ -7,7 +7,7 @@
  * Fields have tabs between them; one without a value is empty.  LEASE and WAIT are in milliseconds.
  * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits each.
  */
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "protocol/protocol.h"
 #include "engine/redis/profile.h"
 #include "engine/redis/wire/value.h"

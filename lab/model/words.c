@@ -1,5 +1,5 @@
 #include "lab/model/words.h"
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "lab/model/mutation.h"
 
 enum { MS_PER_SECOND = 1000, TOKEN_BITS = 16 };

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "lab/model/redis.h"
 #include "protocol/store/redis.h"
 

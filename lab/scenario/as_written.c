@@ -7,7 +7,7 @@
  * target.
  */
 #include "lab/scenario/as_written.h"
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "protocol/articles.h"
 
 enum { NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
 #include "lab/world/scenario.h"
 #include <stddef.h>
 

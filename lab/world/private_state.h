@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
 #include "lab/base/token_number.h"
 #include "lock/machine.h"
+#include "protocol/format/compat_rules.h"
 #include "protocol/state.h"
 
 /* The state of a mutant, after the 32 bytes of the inner protocol. */

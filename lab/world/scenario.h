@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/core.h"
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "lab/model/mutation.h"
 #include "lock/machine.h"
 

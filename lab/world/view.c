@@ -5,7 +5,6 @@
  * deadline that a machine checks.  Between two instants a machine cannot tell one moment from
  * another, except in sums; a scenario that is `fine` also stops one millisecond before each.
  */
-#include "core/compat_rules.h"
 #include "lab/model/queue.h"
 #include "lab/world/world.h"
 #include "lab/model/words.h"

@@ -1,7 +1,6 @@
 /*
  * watch.c -- checks the invariants in a world: see scenario.h.
  */
-#include "core/compat_rules.h"
 #include "lab/world/inside.h"
 
 static unsigned holders(const bwl_world *w)

@@ -2,7 +2,6 @@
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/inside.h"
-#include "core/compat_rules.h"
 #include "lab/model/words.h"
 #include <string.h>
 

@@ -45,7 +45,7 @@ typedef struct bwl_random {
     uint8_t bytes[BWL_RANDOM_BYTES];
 } bwl_random;
 
-typedef struct bwl_protocol_options bwl_protocol_options; /* core/compat_rules.h */
+typedef struct bwl_protocol_options bwl_protocol_options; /* protocol/format/compat_rules.h */
 
 /* The arguments of an attempt.  Each attempt has a new token: otherwise a late release by an
  * abandoned attempt could delete the lock that a later attempt has acquired.  The name of the lock

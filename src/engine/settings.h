@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/url.h"
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 
 enum {
     BWL_LEASE_MIN_MS      = 100,

@@ -13,8 +13,7 @@
  *     has that token: otherwise the release could delete the lock of another client.
  */
 #include "lock/machine.h"
-#include "core/compat_rules.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "lock/backoff.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "protocol/store/redis.h"
 
 /* X(NAME, name): the protocols that the URL of a Redis server can name; the protocol is bwl_name.

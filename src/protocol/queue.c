@@ -55,9 +55,9 @@
  *                QUEUED, CONFIRMING: sent again        EXTENDING --> HELD
  *                YIELDING --> IDLE, and FREEING before the next command
  */
-#include "core/compat_rules.h"
 #include "core/one_request.h"
 #include "protocol/queue_lock.h"
+#include "protocol/format/compat_rules.h"
 #include "protocol/state.h"
 #include "protocol/store/redis.h"
 

@@ -37,7 +37,7 @@
  *                                                 (a release may interrupt ASKED)
  */
 #include "protocol/quorum.h"
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "protocol/store/redis.h"
 
 enum {

@@ -27,9 +27,9 @@
  *                                |  `--fewer, there is time--> ASKING
  *                                `--no answer, too few--> PASSING with the outcomes above
  */
-#include "core/compat_rules.h"
 #include "core/one_request.h"
 #include "protocol/queue_lock.h"
+#include "protocol/format/compat_rules.h"
 #include "protocol/state.h"
 #include "protocol/store/redis.h"
 #include "protocol/token_lock.h"

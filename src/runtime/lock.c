@@ -1,5 +1,5 @@
 #include "runtime/lock.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"

@@ -6,7 +6,7 @@
  * is still open; all fields of every reply are compared, every push with its receiver, and the
  * state of the server.  The server's clock is stopped until a sequence advances it.
  */
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "core/text.h"
 #include "lab/base/dice.h"
 #include "lab/model/queue.h"

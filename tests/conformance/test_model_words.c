@@ -6,8 +6,8 @@
  * every reply is compared, with the timestamp, with whether the value is our own, and with whether
  * it equals one that was shown before.  The server's clock is stopped until a sequence advances it.
  */
-#include "core/timestamps.h"
-#include "core/token.h"
+#include "protocol/format/timestamps.h"
+#include "protocol/format/token.h"
 #include "lab/base/dice.h"
 #include "lab/model/words.h"
 #include "engine/redis/wire/commands.h"

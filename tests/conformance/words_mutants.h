@@ -5,7 +5,7 @@
 #ifndef TEST_WORDS_MUTANTS_H
 #define TEST_WORDS_MUTANTS_H
 
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "lab/model/words.h"
 #include "tests/conformance/model_run.h"
 

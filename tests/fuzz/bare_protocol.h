@@ -14,7 +14,7 @@
 #include "queue_model.h"
 #include "tape.h"
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "lock/machine.h"
 
 /* The allowed outcomes of each command, as a set of 1 << kind. */

@@ -17,7 +17,7 @@
  */
 #include "tape.h"
 
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "engine/redis/profile.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/value.h"

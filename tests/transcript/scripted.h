@@ -16,7 +16,7 @@
 
 #include "tests/lib/testing.h"
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "lock/machine.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * with one wrong character is not, and every random bit is in the token.
  */
 #include "core/text.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "tests/lib/suite.h"
 
 enum { SHAPES = BWL_TOKEN_PID_TID + 1, TRIES = 2000 };

@@ -5,7 +5,7 @@
  */
 #include "core/status.h"
 #include "core/text.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "engine/redis/profile.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"

@@ -2,7 +2,7 @@
  * test_timestamps.c -- arithmetic with timestamps: both sides of every boundary, and numbers that
  * only a foreign lock has.
  */
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "tests/lib/suite.h"
 
 #define SECOND_NS INT64_C(1000000000)

@@ -5,7 +5,7 @@
  * run.
  */
 #include "core/text.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "tests/lib/suite.h"
 
 #include <regex.h>

@@ -5,7 +5,7 @@
  * precision=14.  Two properties are checked too: a value that was written is read as the same
  * value, and random bytes are accepted only if writing produces the same bytes.
  */
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "engine/redis/wire/value.h"
 #include "tests/lib/suite.h"
 

@@ -8,7 +8,7 @@
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/value.h"
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "protocol/token_lock.h"
 #include "protocol/protocol.h"
 

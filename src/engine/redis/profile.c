@@ -1,5 +1,5 @@
 #include "engine/redis/profile.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/key.h"
 

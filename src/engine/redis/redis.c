@@ -1,7 +1,7 @@
 /*
  * redis.c -- locks on Redis servers: the engine's table.  Files: redis.h; guarantees: src/protocol.
  */
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "base/fault.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/cluster.h"

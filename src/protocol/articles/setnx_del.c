@@ -26,7 +26,7 @@
  *      IDLE --release--> DELETING --yes--> IDLE
  *                            `--no, no answer--> [EXPIRING -->] IDLE
  */
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "protocol/articles.h"
 
 typedef enum del_phase { SETTING = 1, DELETING, EXPIRING } del_phase;

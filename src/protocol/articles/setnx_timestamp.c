@@ -42,7 +42,7 @@
  *      taken over: SWAPPING --> IDLE, or TAKING_OVER --yes--> SETTING_AGAIN --> IDLE
  *      IDLE --release--> [COMPARING -->] DELETING --> IDLE
  */
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "protocol/articles.h"
 
 enum { NOTHING_SEEN = 0 };

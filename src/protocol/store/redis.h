@@ -3,7 +3,7 @@
  *
  * `key` is the key of the lock.  `token`, `lease` and the rules are those of the lock request; the
  * timestamp is an argument of the send.  `value` is made from token, timestamp and rules
- * (core/compat_rules.h); without rules it is the token.  The server carries out each command as one
+ * (compat_rules.h); without rules it is the token.  The server carries out each command as one
  * step, completely or not at all.  The engine turns it into a Redis command or a script, the model
  * server of the lab executes it, and a conformance test compares the two.
  *
@@ -45,7 +45,7 @@
  *
  *                         no key                                                       NO
  *                         these rules can have written it, with a plausible timestamp
- *                         (core/timestamps.h): `number` is its timestamp (0 if the format
+ *                         (timestamps.h): `number` is its timestamp (0 if the format
  *                         has none); the details are a bwl_redis_value                 YES
  *                         anything else: a list, other bytes, a longer value          FOREIGN_VALUE
  *
@@ -71,7 +71,7 @@
  *                         its timestamp has not expired -> nothing                     NO
  *                         its timestamp has expired and its expiry has not come, or
  *                         these rules cannot have written it, or its timestamp is not
- *                         plausible (core/timestamps.h) -> nothing                    FOREIGN_VALUE
+ *                         plausible (timestamps.h) -> nothing                    FOREIGN_VALUE
  *  DROP_TIMESTAMP         as DELETE_IF_MINE, of the value with the timestamp of the send
  *
  * A lock that is a hash with one field for each holder and its count, the format of Redisson.  The

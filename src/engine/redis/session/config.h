@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "core/text.h"
 #include "net/tls/tls.h"
 

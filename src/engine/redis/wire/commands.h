@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "core/status.h"
 #include "engine/redis/wire/resp.h"
 #include "protocol/store/queue.h"

@@ -7,9 +7,9 @@
  * the locale, and may write or read a comma in place of the point.
  */
 #include "engine/redis/wire/value.h"
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 #include "core/text.h"
-#include "core/token.h"
+#include "protocol/format/token.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 #include "engine/redis/wire/resp.h"
 
 /* Writes the value of these rules (NULL: the token), without a NUL; returns its size.  0: the
@@ -21,7 +21,8 @@ size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_compat_rules *ru
 bool bwl_value_read(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,
                     size_t size);
 
-/* The same, and the timestamp is plausible: see core/timestamps.h.  Any other value is foreign. */
+/* The same, and the timestamp is plausible: see protocol/format/timestamps.h.  Any other value is
+ * foreign. */
 bool bwl_value_read_plausible(int64_t *ret_timestamp, const bwl_compat_rules *rules,
                               const char *bytes, size_t size);
 

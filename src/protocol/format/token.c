@@ -21,7 +21,7 @@
  * size is a power of two so gets the bits unchanged.  With letters and digits (62 characters) some
  * tokens are more likely than others, by less than one in two hundred.
  */
-#include "core/token.h"
+#include "protocol/format/token.h"
 #include "core/text.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef BWL_TIMESTAMPS_H
 #define BWL_TIMESTAMPS_H
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 
 /* The timestamp of a lock that begins at wall_ns; 0 if the rules have none. */
 int64_t bwl_timestamp_at(const bwl_compat_rules *rules, int64_t wall_ns, bwl_ms lease_ms);

@@ -10,7 +10,7 @@
 #ifndef BWL_TOKEN_H
 #define BWL_TOKEN_H
 
-#include "core/compat_rules.h"
+#include "protocol/format/compat_rules.h"
 
 /* A format, described for users. */
 typedef struct bwl_token_format_info {

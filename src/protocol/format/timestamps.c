@@ -4,7 +4,7 @@
  * Times are compared in the unit of the timestamp, as the other programs do: they have no finer
  * time.  The timestamp of another program may be any number, so nothing here overflows.
  */
-#include "core/timestamps.h"
+#include "protocol/format/timestamps.h"
 
 #define NS_IN_MS        INT64_C(1000000)
 #define NS_IN_S         INT64_C(1000000000)

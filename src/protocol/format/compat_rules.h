@@ -13,8 +13,7 @@
  *
  * A value is `prefix`, then what `value` selects, then `suffix`.
  */
-#ifndef BWL_COMPAT_RULES_H
-#define BWL_COMPAT_RULES_H
+#pragma once
 
 #include "core/core.h"
 
@@ -145,5 +144,3 @@ struct bwl_protocol_options {
     uint32_t                drift_ppm; /* `redlock`: see bwl_drift_named_ms; 0: the default */
     uint16_t                replicas;  /* that must have the lock before it is held; 0: none */
 };
-
-#endif

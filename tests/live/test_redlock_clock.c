@@ -90,6 +90,19 @@ static long long time_of(server *s)
     return atoll(server_ask(s, "TIME"));
 }
 
+/* Waits until the moved servers see it: Valkey 9.1 reads the clock once in a millisecond. */
+static void await_ahead(int64_t ahead_s)
+{
+    for (int64_t last = clock_ms() + 10000; clock_ms() < last; sleep_ms(1)) {
+        unsigned ahead = 0;
+        for (unsigned i = 0; i < MOVED; i++)
+            ahead += time_of(servers[i]) > time_of(servers[SERVERS - 1]) + ahead_s - 10;
+        if (ahead == MOVED)
+            return;
+    }
+    fail_msg("the servers do not see the new time");
+}
+
 /* Waits until so many servers have the token of the last one. False: the lock was lost, because the
  * machine was too slow. */
 static bool have_the_key(unsigned count, bowline_hold *hold)
@@ -127,7 +140,7 @@ TEST(redlock_is_kept_when_two_server_clocks_jump)
         lock_holder *b = holder_start(judge, hold);
         rival       *r = rival_start(judge, url, "x");
         set_ahead(round * MINUTE_US);
-        assert_true(time_of(servers[0]) > time_of(servers[2]) + round * 60 - 10);
+        await_ahead((int64_t)round * 60);
         kept           = kept && have_the_key(MOVED, hold);
         unsigned holds = rival_hold_count(r);
         kept           = kept && bowline_hold_left_ms(hold) > 0;

@@ -114,16 +114,16 @@ static inline void bwl_call_end(const bwl_call *call)
 
 /* Locks the shard until the end of the scope, and then drains the log: the next line returns
  * `call.status` if that is below 0. */
-#define BWL_CALL(shard, reterr)                                  \
-    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+#define BWL_CALL(shard, reterr)                                          \
+    __attribute__((cleanup(bwl_call_end), unused)) const bwl_call call = \
         bwl_call_begin(shard, true, (shard)->host.settings.log, reterr)
 
 /* The same for a call that locks its shards by itself. */
-#define BWL_UNLOCKED_CALL(shard, reterr)                         \
-    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+#define BWL_UNLOCKED_CALL(shard, reterr)                                 \
+    __attribute__((cleanup(bwl_call_end), unused)) const bwl_call call = \
         bwl_call_begin(shard, false, (shard)->host.settings.log, reterr)
 
 /* Locks the shard, without an error and without messages. */
-#define BWL_QUERY(shard)                                         \
-    __attribute__((cleanup(bwl_call_end))) const bwl_call call = \
+#define BWL_QUERY(shard)                                                 \
+    __attribute__((cleanup(bwl_call_end), unused)) const bwl_call call = \
         bwl_call_begin(shard, true, NULL, NULL)

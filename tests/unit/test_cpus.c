@@ -122,9 +122,9 @@ enum { AS_EXPECTED = 7, NO_NAMESPACES = 77 };
 static int count_in_group_of_one_cpu(void)
 {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount(root, "/sys/fs/cgroup", NULL, MS_BIND, NULL) != 0 ||
-        mount(in("/groups"), "/proc/self/cgroup", NULL, MS_BIND, NULL) != 0)
+        mount("none", "/", "none", MS_REC | MS_PRIVATE, "") != 0 ||
+        mount(root, "/sys/fs/cgroup", "none", MS_BIND, "") != 0 ||
+        mount(in("/groups"), "/proc/self/cgroup", "none", MS_BIND, "") != 0)
         return NO_NAMESPACES;
     return bwl_cpus_usable() == 1 ? AS_EXPECTED : 1;
 }

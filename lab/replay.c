@@ -91,7 +91,7 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 
 static size_t write_value(const stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
-    static const char       alien[] = "somebody-elses";
+    static const char       alien[] = "foreign-value";
     const bwl_compat_rules *rules   = s->w.scenario->options.rules;
     char                    token[BWL_TOKEN_MAX + 1];
     uint16_t                number;
@@ -535,7 +535,7 @@ static bwl_text unplayable(const bwl_scenario *world)
         return bwl_say("its stamps are made by the server, of the true time of day; "
                        "the schedule's are of another day");
     if (world->protocol->uses_push)
-        return bwl_say("its clients are told things unasked, and the lab does not listen to a "
+        return bwl_say("its clients receive pushes, and the lab does not subscribe to a "
                        "real server yet");
     return bwl_say("%s", "");
 }

@@ -176,10 +176,10 @@ static uint64_t bits_of(const bool *flags, unsigned count)
 /* The deadlines of an acquire end with HELD; those of a hold begin with it. */
 static void put_hold(bwl_print *p, const bwl_hold *h)
 {
-    const bool flags[] = { h->would_wait, h->last_try, h->is_unknown, h->caller_extends,
-                           h->extend_again };
-    bool       sought  = bwl_hold_is_acquiring(h);
-    bool       held    = bwl_hold_is_held(h);
+    const bool flags[]   = { h->would_wait, h->last_try, h->is_unknown, h->caller_extends,
+                             h->extend_again };
+    bool       acquiring = bwl_hold_is_acquiring(h);
+    bool       held      = bwl_hold_is_held(h);
 
     bwl_put(p, (uint64_t)h->state << 48 | (uint64_t)h->last_error << 32 |
                    bits_of(flags, sizeof flags / sizeof flags[0]) << 8 |
@@ -188,7 +188,7 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
     bwl_put_token(p, bwl_token_read(h->request.token));
     bwl_put_time(p, h->timer_at);
     bwl_put_time(p, h->protocol_wakes_at);
-    if (sought || p->plain) {
+    if (acquiring || p->plain) {
         bwl_put_time(p, h->wait_deadline);
         bwl_put_time(p, h->attempt_ends_at);
     }
@@ -274,9 +274,9 @@ static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 
 static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    const bool flags[] = { c->is_running,      c->caller.is_working,  c->book.was_slow,
-                           c->book.was_kept,   c->caller.is_told_end, c->caller.extends,
-                           c->caller.releases, c->caller.cancels,     c->book.is_removed,
+    const bool flags[] = { c->is_running,      c->caller.is_working,       c->book.was_slow,
+                           c->book.was_kept,   c->caller.has_final_result, c->caller.extends,
+                           c->caller.releases, c->caller.cancels,          c->book.is_removed,
                            c->caller.yields };
     uint64_t   of_round =
         (uint64_t)c->book.asked_now << 16 | bits_of(flags, sizeof flags / sizeof flags[0]);
@@ -453,7 +453,7 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     }
     put_data(p, &server->redis.data, server->redis.now);
     if (p->is_queue) {
-        bwl_put_line(p, w, &server->redis.data, order);
+        bwl_put_queue_order(p, w, &server->redis.data, order);
         bwl_put_fences(p, w);
     } else if (!p->is_token) {
         put_connections(p, w, order);
@@ -464,11 +464,11 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     if (w->left[BWL_RESTORE] > 0)
         put_data(p, &w->saved, server->redis.now);
     if (p->is_queue && w->left[BWL_RESTORE] > 0)
-        bwl_put_line(p, w, &w->saved, order);
+        bwl_put_queue_order(p, w, &w->saved, order);
     if (w->left[BWL_FAILOVER] > 0)
         put_data(p, &w->previous, server->redis.now);
     if (p->is_queue && w->left[BWL_FAILOVER] > 0)
-        bwl_put_line(p, w, &w->previous, order);
+        bwl_put_queue_order(p, w, &w->previous, order);
     put_book(p, w, order);
     return finish(p->hash);
 }

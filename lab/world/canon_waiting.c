@@ -255,12 +255,12 @@ static void put_heartbeats(bwl_print *p, const bwl_world *w, const bwl_model_dat
     }
 }
 
-void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
-                  const uint8_t *order)
+void bwl_put_queue_order(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
+                         const uint8_t *order)
 {
     const bwl_model_item *item = NULL;
 
-    while ((item = bwl_model_line_next(data, item)) != NULL) {
+    while ((item = bwl_model_queue_next(data, item)) != NULL) {
         bwl_member m = bwl_member_of(item->member);
         bwl_put_token(p, m.token);
         bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.push_channel) << 16 |

@@ -64,16 +64,16 @@ static inline bwl_ms bwl_client_clock_reads_in(const bwl_lab_clock *c, bwl_ms at
 /* ---- clients, and the world ------------------------------------------------------------------ */
 
 typedef struct bwl_lab_caller {
-    bool   is_working;   /* it works under the lock */
-    bool   is_told_end;  /* it has the final result */
-    bool   extends;      /* it has called extend */
-    bool   releases;     /* it has released */
-    bool   cancels;      /* it has cancelled */
-    bool   yields;       /* it has yielded and waits */
-    bwl_ms due_by;       /* the deadline of its result, if nothing was slow */
-    bwl_ms extended_at;  /* when it called extend */
-    bwl_ms trusts_until; /* the end of a lost hold as last reported; 0: none, or released */
-    bwl_ms held_since;   /* when it got the lock */
+    bool   is_working;       /* it works under the lock */
+    bool   has_final_result; /* nothing may follow it */
+    bool   extends;          /* it has called extend */
+    bool   releases;         /* it has released */
+    bool   cancels;          /* it has cancelled */
+    bool   yields;           /* it has yielded and waits */
+    bwl_ms due_by;           /* the deadline of its result, if nothing was slow */
+    bwl_ms extended_at;      /* when it called extend */
+    bwl_ms trusts_until;     /* the end of a lost hold as last reported; 0: none, or released */
+    bwl_ms held_since;       /* when it got the lock */
 } bwl_lab_caller;
 
 /* Facts about a round that no program knows but invariants need. */

@@ -42,7 +42,7 @@ MUTANT_ARGUMENT(a_place_is_lost_with_its_ticket, ticket, 0)
 MUTANT_ARGUMENT(the_line_has_no_bound, queue_max, 0)
 MUTANT_ARGUMENT(the_line_lasts, keep_ms, 0)
 
-MUTANT(takes_past_the_line)
+MUTANT(takes_past_the_queue)
 {
     bwl_model_queue_args again = *q;
 
@@ -53,7 +53,7 @@ MUTANT(takes_past_the_line)
     *reply        = bwl_model_queue_reply(r, &again, BWL_MUTATION_BARGES);
 }
 
-MUTANT(a_beat_keeps_the_inbox)
+MUTANT(a_heartbeat_keeps_the_push_channel)
 {
     bwl_model_queue_args again = *q;
 
@@ -64,7 +64,7 @@ MUTANT(a_beat_keeps_the_inbox)
     *reply                    = bwl_model_queue_reply(r, &again, 0);
 }
 
-MUTANT(a_ticket_does_not_help_when_the_line_is_full)
+MUTANT(a_ticket_does_not_help_when_the_queue_is_full)
 {
     bwl_model_queue_args again = *q;
 
@@ -85,19 +85,19 @@ MUTANT(the_count_begins_at_one)
     *reply = bwl_model_queue_reply(r, q, BWL_MUTATION_FENCE_BARE);
 }
 
-MUTANT(a_closed_inbox_hears)
+MUTANT(a_closed_push_channel_receives)
 {
     if (reply->grant.is_there && reply->grant.connection >= BWL_MODEL_CLIENTS)
         reply->grant.is_there = false;
 }
 
-MUTANT(who_yields_stands_first)
+MUTANT(a_yield_waits_first_in_the_queue)
 {
     if (q->command == REDIS_QUEUE_REQUEUE && reply->queue_status.kind == BWL_QUEUE_STATUS_QUEUED)
         reply->queue_status.rank = 0;
 }
 
-MUTANT(who_yields_holds_until_then)
+MUTANT(a_yield_holds_until_then)
 {
     bwl_model_queue_args again = *q;
 

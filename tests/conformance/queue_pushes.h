@@ -19,8 +19,8 @@ static unsigned       pushes;
 static unsigned       pushed_to;
 static bwl_queue_push push;
 
-static void write_inbox(char ret_channel[BWL_QUEUE_CHANNEL_SIZE + 1], unsigned client,
-                        unsigned push_channel)
+static void write_push_channel(char ret_channel[BWL_QUEUE_CHANNEL_SIZE + 1], unsigned client,
+                               unsigned push_channel)
 {
     ret_channel[0] = '\0';
     if (push_channel != 0)
@@ -33,7 +33,7 @@ static void note_push(unsigned connection, bwl_resp_cursor frame)
     bwl_queue_push read;
     char           text[BWL_QUEUE_CHANNEL_SIZE + 1];
 
-    write_inbox(text, connection % BWL_MODEL_CLIENTS, channel_of[connection]);
+    write_push_channel(text, connection % BWL_MODEL_CLIENTS, channel_of[connection]);
     read = bwl_queue_read_push(text, frame.bytes, frame.size);
     if (read.kind != BWL_PUSH_GRANT)
         return; /* reply to SUBSCRIBE */
@@ -69,7 +69,7 @@ static void gather_pushes(unsigned but)
 }
 
 /* Does nothing if the connection has this subscription already. */
-static void listen_on_server(unsigned connection, uint8_t push_channel)
+static void subscribe_on_server(unsigned connection, uint8_t push_channel)
 {
     char text[BWL_QUEUE_CHANNEL_SIZE + 1];
     char command[BWL_QUEUE_CHANNEL_SIZE + 16];
@@ -77,7 +77,7 @@ static void listen_on_server(unsigned connection, uint8_t push_channel)
     if (channel_of[connection] == push_channel)
         return;
     wire_say(&wires[connection], has_shards ? "SUNSUBSCRIBE" : "UNSUBSCRIBE");
-    write_inbox(text, connection % BWL_MODEL_CLIENTS, push_channel);
+    write_push_channel(text, connection % BWL_MODEL_CLIENTS, push_channel);
     (void)snprintf(command, sizeof command, "%s %s", has_shards ? "SSUBSCRIBE" : "SUBSCRIBE", text);
     if (push_channel != 0)
         wire_say(&wires[connection], command);

@@ -126,19 +126,19 @@ ENGINE_TEST(ends_of_many_operations_are_all_reported)
     enum { MANY = 100 };
     bowline_client    *client = engine_client_without_keeper(THE_ENGINE, NULL);
     bowline_operation *ops[MANY];
-    bool               was_told[MANY] = { false };
+    bool               was_reported[MANY] = { false };
 
     for (int i = 0; i < MANY; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s %d", engine_lock(), i);
         ops[i] = must_start(client, name, BOWLINE_NO_WAIT);
-        bowline_operation_set_data(ops[i], &was_told[i]);
+        bowline_operation_set_data(ops[i], &was_reported[i]);
     }
     for (int i = 0; i < MANY; i++) {
-        bool *told = await_event(client, turn).data;
-        assert_non_null(told);
-        assert_false(*told);
-        *told = true;
+        bool *reported = await_event(client, turn).data;
+        assert_non_null(reported);
+        assert_false(*reported);
+        *reported = true;
     }
     assert_int_equal(next_event(client).kind, 0);
     for (int i = 0; i < MANY; i++)
@@ -241,7 +241,7 @@ static void assert_loss(bowline_event event, const bowline_hold *hold)
     assert_null(event.operation);
 }
 
-static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
+static void loss_is_reported(const engine *e, void (*take_turn)(bowline_client *))
 {
     bowline_client *client = engine_client_without_keeper(e, "max-hold=120ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
@@ -272,12 +272,12 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
 
 ENGINE_TEST(loss_is_an_event)
 {
-    loss_is_told(THE_ENGINE, turn);
+    loss_is_reported(THE_ENGINE, turn);
 }
 
 ENGINE_TEST(loss_makes_the_pipe_readable)
 {
-    loss_is_told(THE_ENGINE, turn_by_pipe);
+    loss_is_reported(THE_ENGINE, turn_by_pipe);
 }
 
 ENGINE_TEST(loss_of_a_released_hold_is_not_reported)

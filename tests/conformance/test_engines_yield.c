@@ -116,7 +116,7 @@ ENGINE_TEST(cancelled_yield_blocks_no_waiter)
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_operation *op     = NULL;
-    bowline_hold      *his    = NULL;
+    bowline_hold      *theirs = NULL;
 
     assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
     bowline_cancel(op);
@@ -124,6 +124,6 @@ ENGINE_TEST(cancelled_yield_blocks_no_waiter)
     assert_true(status == BOWLINE_CANCELLED || status == BOWLINE_OK); /* it may have been quick */
     assert_status(status == BOWLINE_OK ? BOWLINE_OK : BOWLINE_LOST, bowline_release(hold, NULL),
                   NULL);
-    assert_status(BOWLINE_OK, acquire_within(&his, other, engine_lock(), WAIT_MS, NULL), NULL);
-    must_release(his);
+    assert_status(BOWLINE_OK, acquire_within(&theirs, other, engine_lock(), WAIT_MS, NULL), NULL);
+    must_release(theirs);
 }

@@ -19,7 +19,7 @@
 
 enum { KEYS = 8, TOKENS = 3, ROUNDS = 3 };
 
-#define FOREIGN_TEXT "hello-stranger"
+#define FOREIGN_TEXT "hello-foreign"
 
 static const int64_t     beginning_ms       = INT64_C(1700000000000);
 static const char *const tokens[1 + TOKENS] = { "", "AAAAAAAAAAAAAAAAAAAAAA",

@@ -33,10 +33,10 @@ enum {
     KEEP_MS    = 60000,
 };
 
-#define KEY     "k"
-#define QUEUE   "{k}:bwl.q"
-#define BEATS   "{k}:bwl.b"
-#define SESSION "012345678"
+#define KEY        "k"
+#define QUEUE      "{k}:bwl.q"
+#define HEARTBEATS "{k}:bwl.b"
+#define SESSION    "012345678"
 
 static const int64_t beginning_ms = INT64_C(1700000000000);
 
@@ -59,7 +59,7 @@ static int64_t some_ms(void)
 /* ---- one request to both --------------------------------------------------------------------- */
 
 /* The state of the server after the request: read in the same round trip. */
-static const char *const rest[] = { "ZCARD " QUEUE, "HLEN " BEATS, "EXISTS " KEY,
+static const char *const rest[] = { "ZCARD " QUEUE, "HLEN " HEARTBEATS, "EXISTS " KEY,
                                     "GET " BWL_QUEUE_FENCES_KEY };
 enum { RESTS = COUNT_OF(rest) };
 static int64_t left[RESTS]; /* -1: no number                                                     */
@@ -104,9 +104,9 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
 
     bwl_token_write(token, &random);
     bwl_token_write(previous_token, &earlier);
-    write_inbox(self.push_channels[0], client, q->member.push_channel);
-    write_inbox(self.push_channels[1], client, q->old_channels[0]);
-    write_inbox(self.push_channels[2], client, q->old_channels[1]);
+    write_push_channel(self.push_channels[0], client, q->member.push_channel);
+    write_push_channel(self.push_channels[1], client, q->old_channels[0]);
+    write_push_channel(self.push_channels[2], client, q->old_channels[1]);
     bwl_redis_write(&wires[client].out, &args);
     for (unsigned i = 0; i < RESTS; i++)
         wire_say(&wires[client], rest[i]);
@@ -203,7 +203,7 @@ static bool is_same_rest(void)
 static void tell_both(const bwl_model_queue_args *q, const bwl_queue_reply *said,
                       const bwl_redis_reply *heard)
 {
-    tell("%x (%x): word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64
+    tell("%x (%x): word %d, push channel %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64
          ", max %u\n",
          q->token, q->previous_token, (int)q->command, q->member.push_channel, q->old_channels[0],
          q->old_channels[1], q->member.provisional_ttl_ms, q->lease_ms, q->ticket, q->queue_max);
@@ -247,10 +247,10 @@ static bool ask_both(unsigned client)
 }
 
 /* The real server gets the same subscriptions as the model. */
-static void listen_anew(unsigned connection, uint8_t push_channel)
+static void subscribe_both(unsigned connection, uint8_t push_channel)
 {
-    bwl_model_queue_listen(&model, connection, push_channel);
-    listen_on_server(connection, push_channel);
+    bwl_model_queue_subscribe(&model, connection, push_channel);
+    subscribe_on_server(connection, push_channel);
 }
 
 /* ---- sequences ------------------------------------------------------------------------------- */
@@ -263,12 +263,12 @@ static void pass(int64_t by_ms)
 }
 
 /* A foreign value, or a key that is no string. */
-static void meet_stranger(void)
+static void set_foreign_value(void)
 {
     bool is_list = below(2) == 0;
     bool ends    = below(2) == 0;
 
-    tell("-- a stranger sets a %s%s\n", is_list ? "list" : "text", ends ? ", which ends" : "");
+    tell("-- another program sets a %s%s\n", is_list ? "list" : "text", ends ? ", which ends" : "");
     wire_say(&control, "DEL " KEY);
     wire_say(&control, is_list ? "RPUSH " KEY " element" : "SET " KEY " hello");
     if (ends)
@@ -296,7 +296,7 @@ static void fence_minimum_of_both(void)
 {
     const bwl_queue_client_info info = { .session = SESSION, .kept_ms = KEEP_MS };
 
-    tell("-- the floor\n");
+    tell("-- the fence minimum\n");
     model.counted = 0;
     bwl_model_queue_fence_minimum(&model);
     bwl_queue_write_fence_minimum(&control.out, &info);
@@ -307,22 +307,22 @@ static void fence_minimum_of_both(void)
 static void connect_again(unsigned client)
 {
     tell("-- %u connects again\n", client);
-    listen_anew(client + CLIENTS, push_channels[client]);
+    subscribe_both(client + CLIENTS, push_channels[client]);
     push_channels[client]++;
-    listen_anew(client, push_channels[client]);
+    subscribe_both(client, push_channels[client]);
 }
 
 static void disturb(unsigned client)
 {
     switch (below(10)) {
-    case 0: meet_stranger(); break;
+    case 0: set_foreign_value(); break;
     case 1: forget(BWL_MODEL_LOCK, "DEL " KEY); break;
     case 2: forget(BWL_MODEL_COUNT, "DEL " BWL_QUEUE_FENCES_KEY); break;
-    case 3: forget(BWL_MODEL_HEARTBEATS, "DEL " BEATS); break;
+    case 3: forget(BWL_MODEL_HEARTBEATS, "DEL " HEARTBEATS); break;
     case 4: fence_minimum_of_both(); break;
     case 5:
         tell("-- an old connection of %u is closed\n", client);
-        listen_anew(client + CLIENTS, 0);
+        subscribe_both(client + CLIENTS, 0);
         break;
     case 6:
         if (push_channels[client] < 3)
@@ -337,10 +337,10 @@ static void begin_sequence(uint64_t seed)
     random_state = seed;
     bwl_model_redis_start(&model, beginning_ms);
     model.grace = BWL_MODEL_PER_MS;
-    (void)wire_ask(&control, "DEL " KEY " " QUEUE " " BEATS " " BWL_QUEUE_FENCES_KEY);
+    (void)wire_ask(&control, "DEL " KEY " " QUEUE " " HEARTBEATS " " BWL_QUEUE_FENCES_KEY);
     frozen_set(beginning_ms);
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
-        listen_anew(i, i < CLIENTS);
+        subscribe_both(i, i < CLIENTS);
     for (unsigned i = 0; i < CLIENTS; i++) {
         push_channels[i] = 1;
         last_tickets[i]  = 0;

@@ -229,13 +229,13 @@ static void pass(int64_t by_ms)
 }
 
 /* A foreign value, or a key that is no string. */
-static void meet_stranger(void)
+static void set_foreign_value(void)
 {
     bool is_list = below(2) == 0;
 
-    tell("-- a stranger sets a %s\n", is_list ? "list" : "text");
+    tell("-- another program sets a %s\n", is_list ? "list" : "text");
     wire_say(&control, "DEL k");
-    wire_say(&control, is_list ? "RPUSH k element" : "SET k hello-stranger");
+    wire_say(&control, is_list ? "RPUSH k element" : "SET k hello-foreign");
     wire_flush(&control);
     (void)wire_next(&control);
     (void)wire_next(&control);
@@ -303,7 +303,7 @@ static bool play_sequence(uint64_t seed)
         unsigned what = below(12);
 
         if (what == 0)
-            meet_stranger();
+            set_foreign_value();
         else if (what < 4)
             pass(below(16) == 0 ? -some_ms() : some_ms());
         if (restarts && below(6) == 0)

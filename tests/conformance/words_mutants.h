@@ -45,7 +45,7 @@ MUTANT(watch_sees_nothing)
         r->connections[i].is_dirty = false;
 }
 
-MUTANT(strangers_are_ours)
+MUTANT(foreign_values_are_ours)
 {
     if (q->command == REDIS_READ && reply->answer == BWL_FOREIGN_VALUE)
         reply->answer = BWL_YES;

@@ -155,7 +155,7 @@ static int on_subscribe(bwl_session *session, const char *bytes, size_t size, bw
     session->handshake.step = BWL_HANDSHAKE_PUBLISH;
     if (session->push.is_wrong)
         return BWL_OK;
-    return refused(session, bytes, size, "listens to channels", channel_rights(session), fault);
+    return refused(session, bytes, size, "subscribes to channels", channel_rights(session), fault);
 }
 
 static int on_publish(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)

@@ -3,8 +3,8 @@
  * do not, in every state.  First the protocols as in src/protocol/articles, then the listings
  * exactly as published.
  *
- * The leases are short, in the unit of the protocol.  A stale key is left from a former holder, and
- * has expired when the world begins.
+ * The leases are short, in the unit of the protocol.  A stale key is left from a previous holder,
+ * and has expired when the world begins.
  *
  * Four articles have listings: "Redis的分布式锁 / setnx" (way-...), "Redis实现分布式锁" (guard-...),
  * "Lock / watch与锁 / 分布式锁" (watch-...), "利用redis实现分布式锁" (jedis-...).  A client that crashes leaves a
@@ -16,7 +16,7 @@
 #include "protocol/protocol.h"
 
 enum {
-    /* What a lock that does without expiry or ownership still has to give. */
+    /* What a lock without expiry or without ownership guarantees. */
     INVARIANTS_CALLER = BWL_INVARIANT_REPORTED | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME |
                         BWL_INVARIANT_PAUSES,
     INVARIANTS_OWN = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY,

@@ -10,7 +10,7 @@
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
 
-/* With the tokens that the lab hands out. */
+/* With the tokens of the lab. */
 static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
 
 #define RLOCK   OF(redisson), BY_RULES(token)

@@ -227,7 +227,7 @@ static void put_whole_message(bwl_print *p, const bwl_lab_client *c, const bwl_m
 
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
                    (uint64_t)message->acquires << 3 | (uint64_t)message->is_mine << 2 |
-                   (uint64_t)message->is_settled << 1 | of_round);
+                   (uint64_t)message->has_result << 1 | of_round);
     bwl_put(p, of_round ? message->tag : 0);
     put_question(p, message);
 }
@@ -247,7 +247,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     bool     of_round = c->is_running && message->round == c->round;
     uint64_t order = of_round ? bwl_token_state_of(&c->hold)->in_flight.last_tag - message->tag : 0;
 
-    bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
+    bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->has_result << 2 |
                    (uint64_t)of_round << 1 | current);
     bwl_put(p, p->plain ? order : 0);
     if (message->kind == BWL_MESSAGE_ANSWER)
@@ -366,7 +366,7 @@ static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
 static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
-    uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
+    uint64_t grants[BWL_CLIENTS_MAX + 1]     = { w->resource.grant_number };
     uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
 
     if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
@@ -376,14 +376,14 @@ static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
         if (!c->is_running)
             continue;
         came[i]           = bwl_hold_is_acquiring(&c->hold) ? c->book.came : 0;
-        turns[i + 1]      = c->book.turn;
+        grants[i + 1]     = c->book.grant_number;
         fences[2 * i + 2] = c->hold.fence;
         fences[2 * i + 3] = c->book.fence;
     }
     if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
-        put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
+        put_ranks(p, grants, BWL_CLIENTS_MAX + 1);
         fences[2 * BWL_CLIENTS_MAX + 2] = (uint64_t)bwl_model_counter(&w->servers[BWL_ONLY].redis);
         put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 3);
     }
@@ -508,7 +508,7 @@ static void put_message_of_several(bwl_print *p, const bwl_world *w, const bwl_l
 
     bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->command << 16 |
                    (uint64_t)message->answer << 8 | (uint64_t)is_current << 2 |
-                   (uint64_t)message->is_settled << 1 | message->acquires);
+                   (uint64_t)message->has_result << 1 | message->acquires);
     if (is_open)
         bwl_put_token(p, message->token);
     if (is_open && w->scenario->budget[BWL_STOP] > 0)

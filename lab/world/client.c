@@ -352,7 +352,7 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->book.was_slow     = false;
     c->caller.extends    = false;
     c->caller.due_by     = due_after(w, c, s->wait_ms);
-    c->book.came = c->book.turn = c->book.fence = 0;
+    c->book.came = c->book.grant_number = c->book.fence = 0;
     bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_ms_add(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);

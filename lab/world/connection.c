@@ -44,16 +44,16 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t c
 
     assert(link->answered > 0);
     link->answered--;
-    for (unsigned i = 0; answer.is_settled && i < link->count; i++) {
+    for (unsigned i = 0; answer.has_result && i < link->count; i++) {
         bwl_message *other = &link->messages[i];
-        if (other->is_settled)
+        if (other->has_result)
             continue;
-        other->is_settled = true;
-        answer.is_settled = false;
+        other->has_result = true;
+        answer.has_result = false;
         answer.tag        = other->tag;
         answer.round      = other->round;
     }
-    if (answer.is_settled || bwl_wait_asks_again(w, client, &answer))
+    if (answer.has_result || bwl_wait_asks_again(w, client, &answer))
         return;
     if (answer.kind == BWL_MESSAGE_PUSH) {
         bwl_sim_client_pushed(w, client, &answer, chance);
@@ -173,8 +173,8 @@ void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned k)
     bwl_message cut  = { 0 };
 
     for (unsigned i = 0; i < link->count && cut.kind == 0; i++)
-        if (!link->messages[i].is_settled) {
-            link->messages[i].is_settled = true;
+        if (!link->messages[i].has_result) {
+            link->messages[i].has_result = true;
             cut                          = link->messages[i];
         }
     assert(cut.kind != 0);

@@ -129,7 +129,7 @@ static void add_link_faults(const bwl_world *w, bwl_transitions *transitions, un
         const bwl_message *message = &link->messages[i];
         is_open                    = is_open || message->kind == BWL_MESSAGE_REQUEST ||
                   (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT);
-        awaits = awaits || !message->is_settled;
+        awaits = awaits || !message->has_result;
     }
     if (keeps && awaits)
         add_at(transitions, BWL_TRANSITION_STOP_WAITING, client, k, 0);

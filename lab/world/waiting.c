@@ -265,7 +265,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
         if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
-            c->book.came < w->clients[client].book.came && c->book.turn == 0 &&
+            c->book.came < w->clients[client].book.came && c->book.grant_number == 0 &&
             !w->waiting.waiters[i].was_cut)
             return true;
     }
@@ -273,7 +273,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 }
 
 /* Notes the order of arrivals and grants, for the invariants. */
-static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
+static void note_grant(bwl_world *w, const bwl_message *message, uint16_t was_of)
 {
     uint16_t        owner  = bwl_model_owner(&w->servers[BWL_ONLY].redis);
     unsigned        asker  = bwl_token_client(message->token);
@@ -294,7 +294,7 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
     if (!c->is_running || !bwl_hold_is_acquiring(&c->hold) ||
         bwl_world_token_of(w, winner) != owner)
         return;
-    c->book.turn = ++w->turns;
+    c->book.grant_number = ++w->grants_count;
     if (c->book.came != 0 && is_before_others(w, winner))
         w->broken |= BWL_INVARIANT_FIRST_COME;
 }
@@ -317,7 +317,7 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
         if (reply.silent[i] == bwl_world_token_of(w, client))
             w->waiting.waiters[client].was_cut = true; /* it was skipped as dead */
     }
-    note_turn(w, message, was_of);
+    note_grant(w, message, was_of);
     if (reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX &&
         !bwl_model_exists(redis, BWL_MODEL_LOCK) && !bwl_model_exists(redis, BWL_MODEL_QUEUE))
         w->broken |= BWL_INVARIANT_REPORTED;

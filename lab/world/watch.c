@@ -63,13 +63,13 @@ static bool is_free(const bwl_world *w)
 }
 
 /* The longest pause between two attempts, and between two heartbeats of a waiter. */
-enum { PAUSE_MAX_MS = 500, BEAT_MAX_MS = 2000 };
+enum { PAUSE_MAX_MS = 500, HEARTBEAT_MAX_MS = 2000 };
 
 /* True if the lock is free and this client sleeps for longer than a pause. */
 static bool is_not_woken_up(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c       = &w->clients[client];
-    bwl_ms                most_ms = bwl_wait_is_kept(w) ? BEAT_MAX_MS : PAUSE_MAX_MS;
+    bwl_ms                most_ms = bwl_wait_is_kept(w) ? HEARTBEAT_MAX_MS : PAUSE_MAX_MS;
 
     return c->is_running && c->wake_at > c->clock.now + most_ms &&
            bwl_hold_is_acquiring(&c->hold) && is_free(w) && !bwl_world_awaits(w, client);

@@ -125,7 +125,7 @@ static void note_served(bwl_world *w, unsigned client, const bwl_message *messag
     if (was_of == bwl_model_owner(&w->servers[BWL_ONLY].redis) ||
         bwl_model_owner(&w->servers[BWL_ONLY].redis) != bwl_world_token_of(w, client))
         return;
-    c->book.turn = ++w->turns;
+    c->book.grant_number = ++w->grants_count;
     if (w->scenario->server.fences)
         c->book.fence = ++w->fences;
     if (is_before_others(w, client))
@@ -139,10 +139,12 @@ static void note_write(bwl_world *w, unsigned client)
     bool                  is_fenced = c->hold.fence != 0;
     bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
 
-    if (is_taken ? c->book.turn < w->resource.turn : c->book.turn >= w->resource.turn)
+    if (is_taken ? c->book.grant_number < w->resource.grant_number
+                 : c->book.grant_number >= w->resource.grant_number)
         w->broken |= BWL_INVARIANT_FENCE;
     if (is_taken)
-        w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->book.turn };
+        w->resource =
+            (bwl_resource){ .fence = c->hold.fence, .grant_number = c->book.grant_number };
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */

@@ -78,14 +78,14 @@ typedef struct bwl_lab_caller {
 
 /* Facts about a round that no program knows but invariants need. */
 typedef struct bwl_lab_book {
-    bool     was_slow;   /* it did not run when it was due */
-    bool     was_kept;   /* time passed although a step was due */
-    bool     is_removed; /* a release has removed the key */
-    bool     is_of_old;  /* its lock is from before a restart */
-    uint8_t  asked_now;  /* commands at this instant without a request of the caller */
-    uint32_t came;       /* the order of its arrival at the server; 0: not yet */
-    uint32_t turn;       /* the order of its grant; 0: none */
-    uint32_t fence;      /* the fence of its grant; 0: none */
+    bool     was_slow;     /* it did not run when it was due */
+    bool     was_kept;     /* time passed although a step was due */
+    bool     is_removed;   /* a release has removed the key */
+    bool     is_of_old;    /* its lock is from before a restart */
+    uint8_t  asked_now;    /* commands at this instant without a request of the caller */
+    uint32_t came;         /* the order of its arrival at the server; 0: not yet */
+    uint32_t grant_number; /* the order of its grant; 0: none */
+    uint32_t fence;        /* the fence of its grant; 0: none */
 } bwl_lab_book;
 
 typedef struct bwl_lab_client {
@@ -103,8 +103,8 @@ typedef struct bwl_lab_client {
 
 /* The protected resource, which checks the fence if there is one. */
 typedef struct bwl_resource {
-    uint64_t fence; /* the highest that it accepted */
-    uint32_t turn;  /* the holder of its last accepted write */
+    uint64_t fence;        /* the highest that it accepted */
+    uint32_t grant_number; /* of the holder that wrote last */
 } bwl_resource;
 
 typedef struct bwl_world {
@@ -113,11 +113,11 @@ typedef struct bwl_world {
     bwl_model_data      saved;    /* the snapshot: RESTORE */
     bwl_model_data      previous; /* the data before the last change: FAILOVER */
     bwl_resource        resource;
-    uint32_t            arrivals; /* so far: see `came` */
-    uint32_t            turns;    /* so far: see `turn` */
-    uint32_t            fences;   /* so far, by the server's count */
-    bool                got_lock; /* a client got the lock in the last step */
-    unsigned            broken;   /* invariants that the last step broke */
+    uint32_t            arrivals;     /* so far: see `came` */
+    uint32_t            grants_count; /* so far: see `grant_number` */
+    uint32_t            fences;       /* so far, by the server's count */
+    bool                got_lock;     /* a client got the lock in the last step */
+    unsigned            broken;       /* invariants that the last step broke */
     uint8_t             left[BWL_BUDGETS_COUNT];
     bwl_lab_client      clients[BWL_CLIENTS_MAX];
     bwl_lab_waiting     waiting; /* protocols with a queue only */

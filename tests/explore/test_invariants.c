@@ -123,7 +123,7 @@ TEST(state_of_an_invariant_distinguishes_worlds)
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
 
     bwl_world_start(&one, &t);
-    one.resource = (bwl_resource){ .fence = 3, .turn = 2 };
+    one.resource = (bwl_resource){ .fence = 3, .grant_number = 2 };
     one.fences   = 3;
     two          = one;
     two.fences   = 1; /* so the next fence is lower than the last one that was used */

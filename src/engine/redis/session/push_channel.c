@@ -3,8 +3,8 @@
  * See session.h, and docs/wire.md for the bytes.
  *
  * Only for protocols that use pushes.  Each connection has its own channel, with an unguessable
- * name.  With one channel for the whole client, a late message to the former connection would be
- * taken for a present one.
+ * name.  With one channel for the whole client, a late message to the previous connection would
+ * be taken for a present one.
  *
  *      SSUBSCRIBE channel    a push: SUBSCRIBED
  *      SPUBLISH channel H    1, and a push: messages do arrive

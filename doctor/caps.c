@@ -20,7 +20,7 @@
 #define COUNTED       "grows with every holder, while the server keeps the counter of the key"
 #define TRACKED \
     "by an invalidation push (CLIENT TRACKING) when the key changes; without it, " POLLED_RANDOM
-#define TOLD       "noticed at the next renewal, or as soon as a connection breaks"
+#define NOTICED    "noticed at the next renewal, or as soon as a connection breaks"
 #define WITH_LEASE "the lock stays held until its lease ends"
 #define WITH_TIME  "the lock stays held until the time in its value has passed"
 #define FOR_EVER   "the lock stays held for ever: an administrator must delete the key"
@@ -28,7 +28,7 @@
 /* The common part of a lock with a lease. */
 #define LEASED(PROTOCOL)                                                                         \
     .engine = "redis", .protocol = (PROTOCOL), .renews = true, .loss = "told", .crash = "lease", \
-    .excludes_words = SAME_KEY, .loss_words = TOLD, .crash_words = WITH_LEASE
+    .excludes_words = SAME_KEY, .loss_words = NOTICED, .crash_words = WITH_LEASE
 
 /* A lock of another program with a lease, whose waiters use CLIENT TRACKING. */
 #define SHARED .wake = "push", .wake_words = TRACKED
@@ -161,7 +161,7 @@ static caps_row row_of_redis(const doctor_target *target)
     assert(row.renews); /* a cluster supports only those */
     row.engine         = "cluster";
     row.excludes_words = "every client of this cluster that uses the same key";
-    row.loss_words     = TOLD "; a node that takes over without the key loses the lock";
+    row.loss_words     = NOTICED "; a node that takes over without the key loses the lock";
     if (id == BWL_PROTOCOL_QUEUE) {
         row.order_words = "first come, first served, among clients of this protocol, also while "
                           "the slot moves";

@@ -134,8 +134,8 @@ static void report_programs(visit *v)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
     bwl_resp_value  value;
-    const char     *said = "";
-    unsigned        told = 0;
+    const char     *said     = "";
+    unsigned        reported = 0;
 
     if (!bwl_resp_next_bare(&cursor, &value) || value.count != FOREIGN_SCRIPTS) {
         visit_cannot(v, "foreign-locks", "locks of other libraries", "+script|exists");
@@ -146,10 +146,10 @@ static void report_programs(visit *v)
             strcmp(said, foreign_scripts[i].program) == 0)
             continue;
         said = foreign_scripts[i].program;
-        told++;
+        reported++;
         report_program(v, &foreign_scripts[i]);
     }
-    if (told == 0)
+    if (reported == 0)
         visit_what(visit_find(v, "foreign-locks", DOCTOR_FINE),
                    "the server knows no script of another lock library");
 }

@@ -113,7 +113,7 @@ static bool report_refusal(visit *v, int type)
                           "certificate authority");
             return false;
         }
-        f = visit_find(v, "greeting", DOCTOR_FAILURE);
+        f = visit_find(v, "handshake", DOCTOR_FAILURE);
         visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
         visit_why(f, "this is not a Redis server, or it does not serve");
         visit_type(f, "check the host and the port of the URL");
@@ -179,7 +179,7 @@ static bool handshake(visit *v)
     if (!v->is_resp2)
         read_hello(v);
     if (!v->is_resp2 && v->major == 0) {
-        doctor_finding *f = visit_find(v, "greeting", DOCTOR_FAILURE);
+        doctor_finding *f = visit_find(v, "handshake", DOCTOR_FAILURE);
         visit_what(f, "%.100s answers, but not as a known Redis server", store->where);
         visit_type(f, "check the host and the port of the URL");
         return false;

@@ -26,7 +26,7 @@
         .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,                          \
         .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE, .useful = INFO " +script", \
         .useful_words = NOTICED "; scripts are sent by hash", .keys = RIGHTS_KEYS_QUEUE,      \
-        .listens = true, .renews_together = true, .locks = true                               \
+        .uses_push = true, .renews_together = true, .locks = true                             \
     }
 #define KEY_LOCK .useful = INFO, .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .locks = true
 #define LOCK_TOKEN                                                                              \
@@ -322,7 +322,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_signal(r, config);
         if (f->locks && target->replicas > 0)
             add_words(r, "+wait");
-        if (f->listens)
+        if (f->uses_push)
             add_words(r, "&" BWL_QUEUE_CHANNEL "*");
         if (strcmp(f->name, "redisson") == 0)
             add_redisson(r, target, wanted->before_7);
@@ -334,7 +334,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             r->more       = "+mget";
             r->more_words = "several renewals go in one command";
         }
-        if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
+        if (strcmp(f->name, "status") == 0 && r->features[0]->uses_push)
             add_words(r, "+hmget");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "redisson") == 0)
             add_words(r, "+hlen +hkeys");

@@ -26,7 +26,7 @@ typedef struct rights_feature {
     const char *useful;            /* optional permissions, for `useful_words`; NULL */
     const char *useful_words;
     rights_keys keys;
-    bool        listens;         /* has a push channel */
+    bool        uses_push;       /* has a push channel */
     bool        renews_together; /* renews several locks by one command, except in a cluster */
     bool        locks;           /* is a lock: a rule has exactly one */
 } rights_feature;

@@ -32,21 +32,22 @@ static bool is_old(const visit *v)
 
 static void check_version(visit *v)
 {
-    bool            listens = v->target->protocol->uses_push;
-    doctor_finding *f       = visit_find(v, "version", DOCTOR_FINE);
+    bool            uses_push = v->target->protocol->uses_push;
+    doctor_finding *f         = visit_find(v, "version", DOCTOR_FINE);
 
     if (v->version[0] != '\0' && is_old(v)) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "Redis %s is too old: bowline needs 6.2 or newer", v->version);
         visit_why(f, "bowline refuses it");
         visit_type(f, "a newer server");
-    } else if (v->major != 0 && v->major < VERSION_OF_SHARDS && listens && v->target->is_cluster) {
+    } else if (v->major != 0 && v->major < VERSION_OF_SHARDS && uses_push &&
+               v->target->is_cluster) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "Redis %s: in a cluster protocol queue needs 7.0", v->version);
         visit_why(f, "bowline refuses it: in a cluster only SPUBLISH reaches the waiters of a "
                      "slot");
         visit_type(f, "a newer server, or ?protocol=token");
-    } else if (v->is_resp2 && listens) {
+    } else if (v->is_resp2 && uses_push) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "the server does not know HELLO 3, or user %.60s may not", visit_user(v));
         visit_why(f, "bowline refuses protocol queue: it receives pushes and replies on one "
@@ -56,7 +57,7 @@ static void check_version(visit *v)
     } else {
         visit_what(f, "version %s, %s%s", v->version[0] != '\0' ? v->version : "not known",
                    v->is_resp2 ? "RESP2" : "RESP3",
-                   !listens                        ? ""
+                   !uses_push                      ? ""
                    : v->major >= VERSION_OF_SHARDS ? "; waiters get SPUBLISH"
                                                    : "; waiters get PUBLISH");
     }

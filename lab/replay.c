@@ -44,17 +44,18 @@ static void stop(int number)
 #define KEY "bowline:{lab}"
 
 typedef struct stage {
-    const bwl_record *record;
-    bwl_world         w; /* its clients get the answers of the real server */
-    bwl_real_server   server;
-    bwl_line          watcher; /* reads the key, and sets it for faults */
-    bwl_line          lines[BWL_CLIENTS_MAX];
-    bwl_line          late[BWL_CLIENTS_MAX][BWL_MESSAGES_MAX]; /* for the clients' late messages */
-    unsigned          scale;
-    bwl_ms            began; /* in real time */
-    bwl_ms            started;
-    unsigned          answers; /* compared so far */
-    bwl_text          fault[3];
+    const bwl_record   *record;
+    bwl_world           w; /* its clients get the answers of the real server */
+    bwl_real_server     server;
+    bwl_real_connection watcher; /* reads the key, and sets it for faults */
+    bwl_real_connection connections[BWL_CLIENTS_MAX];
+    /* For the clients' late messages. */
+    bwl_real_connection late[BWL_CLIENTS_MAX][BWL_MESSAGES_MAX];
+    unsigned            scale;
+    bwl_ms              began; /* in real time */
+    bwl_ms              started;
+    unsigned            answers; /* compared so far */
+    bwl_text            fault[3];
 } stage;
 
 static bwl_ms real_ms(void)
@@ -91,7 +92,7 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 
 static size_t write_value(const stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
-    static const char       alien[] = "somebody-elses";
+    static const char       alien[] = "foreign-value";
     const bwl_compat_rules *rules   = s->w.scenario->options.rules;
     char                    token[BWL_TOKEN_MAX + 1];
     uint16_t                number;
@@ -120,7 +121,7 @@ static bool asks(stage *s, const char *command, bwl_text *ret_said)
 {
     bwl_text why;
 
-    if (bwl_line_say(&s->watcher, command, NULL, 0, ret_said, &why))
+    if (bwl_real_connection_say(&s->watcher, command, NULL, 0, ret_said, &why))
         return true;
     return fails(s, "the real server failed", why);
 }
@@ -141,7 +142,7 @@ static bool compares_key(stage *s)
     char                 real[BWL_VALUE_MAX];
     bwl_text             why;
 
-    if (!bwl_line_get(&s->watcher, KEY, real, sizeof real, &size, &why))
+    if (!bwl_real_connection_get(&s->watcher, KEY, real, sizeof real, &size, &why))
         return fails(s, "the real server failed", why);
     if (lock->kind != BWL_KIND_NONE)
         expected = write_lock(s, model);
@@ -194,17 +195,17 @@ static bool puts_key(stage *s)
         !asks(s, bwl_say("HSET %s %.*s 1", KEY, (int)size, value).of, &said))
         return false;
     if (kind == BWL_KIND_STRING &&
-        !bwl_line_say(&s->watcher, bwl_say("SET %s", KEY).of, value, size, &said, &why))
+        !bwl_real_connection_say(&s->watcher, bwl_say("SET %s", KEY).of, value, size, &said, &why))
         return fails(s, "the real server failed", why);
     return bwl_model_lock(r)->lasts ||
            asks(s, bwl_say("PEXPIRE %s %" PRId64, KEY, real_left(s)).of, &said);
 }
 
-static bool opens(stage *s, bwl_line *line)
+static bool opens(stage *s, bwl_real_connection *connection)
 {
     bwl_text why;
 
-    if (line->fd >= 0 || bwl_line_open(line, s->server.socket.of, &why))
+    if (connection->fd >= 0 || bwl_real_connection_open(connection, s->server.socket.of, &why))
         return true;
     return fails(s, "the real server failed", why);
 }
@@ -230,7 +231,7 @@ static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_command_
     return bwl_say("%s", "");
 }
 
-static bool puts_command(stage *s, bwl_line *line, const bwl_message *message,
+static bool puts_command(stage *s, bwl_real_connection *connection, const bwl_message *message,
                          bwl_redis_reply *ret_reply, bwl_text *ret_said)
 {
     const bwl_scenario    *world = s->w.scenario;
@@ -250,12 +251,12 @@ static bool puts_command(stage *s, bwl_line *line, const bwl_message *message,
 
     write_token(token, message->token);
     faulty = faulty_words(world, &q);
-    if (!opens(s, line))
+    if (!opens(s, connection))
         return false;
     if (faulty.of[0] == '\0') {
-        is_good = bwl_line_ask(line, &q, ret_reply, ret_said, &why);
+        is_good = bwl_real_connection_ask(connection, &q, ret_reply, ret_said, &why);
     } else {
-        is_good           = bwl_line_say(line, faulty.of, NULL, 0, ret_said, &why);
+        is_good           = bwl_real_connection_say(connection, faulty.of, NULL, 0, ret_said, &why);
         bool is_yes       = strcmp(ret_said->of, "OK") == 0 || strcmp(ret_said->of, "1") == 0;
         ret_reply->answer = is_yes ? BWL_YES : BWL_NO;
         ret_reply->value.is_mine = false;
@@ -290,7 +291,7 @@ static bool serve(stage *s, unsigned step, bwl_transition transition)
     bwl_redis_reply real    = { 0 };
     bwl_text        said    = bwl_say("%s", "");
 
-    if (transition.which == 0 && !puts_command(s, &s->lines[client], &message, &real, &said))
+    if (transition.which == 0 && !puts_command(s, &s->connections[client], &message, &real, &said))
         return false;
     bwl_world_perform(&s->w, transition);
     tell(s, step, client, bwl_message_name(&message).of);
@@ -312,21 +313,21 @@ static bool serve(stage *s, unsigned step, bwl_transition transition)
 
 static bool serve_late(stage *s, unsigned step, bwl_transition transition)
 {
-    unsigned        client  = transition.client;
-    bwl_message     message = s->w.servers[BWL_ONLY].links[client].late[transition.which];
-    bwl_line       *lines   = s->late[client];
-    bwl_redis_reply real;
-    bwl_text        said;
+    unsigned             client      = transition.client;
+    bwl_message          message     = s->w.servers[BWL_ONLY].links[client].late[transition.which];
+    bwl_real_connection *connections = s->late[client];
+    bwl_redis_reply      real;
+    bwl_text             said;
 
-    if (!puts_command(s, &lines[transition.which], &message, &real, &said))
+    if (!puts_command(s, &connections[transition.which], &message, &real, &said))
         return false;
     bwl_world_perform(&s->w, transition);
     tell(s, step, client, bwl_message_name(&message).of);
     (void)printf(" arrives LATE, on the old connection: the server says %s, to nobody\n",
                  bwl_answer_name(real.answer));
     for (unsigned i = transition.which; i + 1 < BWL_MESSAGES_MAX; i++)
-        lines[i] = lines[i + 1];
-    lines[BWL_MESSAGES_MAX - 1].fd = -1;
+        connections[i] = connections[i + 1];
+    connections[BWL_MESSAGES_MAX - 1].fd = -1;
     return compares_key(s);
 }
 
@@ -338,23 +339,23 @@ static bool retire(stage *s, unsigned client, unsigned late_before)
 {
     const bwl_link *link = &s->w.servers[BWL_ONLY].links[client];
 
-    if (link->late_count > late_before && !opens(s, &s->lines[client]))
+    if (link->late_count > late_before && !opens(s, &s->connections[client]))
         return false;
     for (unsigned i = late_before; i < link->late_count; i++)
-        s->late[client][i].fd = s->lines[client].fd;
+        s->late[client][i].fd = s->connections[client].fd;
     if (link->late_count == late_before)
-        bwl_line_close(&s->lines[client]);
-    s->lines[client].fd = -1;
+        bwl_real_connection_close(&s->connections[client]);
+    s->connections[client].fd = -1;
     return true;
 }
 
-static void forget_lines(stage *s)
+static void forget_connections(stage *s)
 {
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
-        bwl_line_close(&s->lines[i]);
+        bwl_real_connection_close(&s->connections[i]);
         for (unsigned j = 0; j < BWL_MESSAGES_MAX; j++) {
             int fd = s->late[i][j].fd;
-            bwl_line_close(&s->late[i][j]);
+            bwl_real_connection_close(&s->late[i][j]);
             for (unsigned k = j + 1; k < BWL_MESSAGES_MAX; k++)
                 if (s->late[i][k].fd == fd)
                     s->late[i][k].fd = -1;
@@ -366,11 +367,11 @@ static bool restart(stage *s, unsigned step)
 {
     bwl_text why;
 
-    forget_lines(s);
-    bwl_line_close(&s->watcher);
+    forget_connections(s);
+    bwl_real_connection_close(&s->watcher);
     if (!bwl_real_server_restart(&s->server, s->fault))
         return false;
-    if (!bwl_line_open(&s->watcher, s->server.socket.of, &why))
+    if (!bwl_real_connection_open(&s->watcher, s->server.socket.of, &why))
         return fails(s, "the real server failed", why);
     tell_of_server(s, step, "the server is killed, and started again with nothing in it");
     return true;
@@ -467,7 +468,7 @@ static bool set_up(stage *s, const bwl_lab_options *set)
     bwl_text         why;
 
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
-        s->lines[i].fd = -1;
+        s->connections[i].fd = -1;
         for (unsigned j = 0; j < BWL_MESSAGES_MAX; j++)
             s->late[i][j].fd = -1;
     }
@@ -475,8 +476,8 @@ static bool set_up(stage *s, const bwl_lab_options *set)
     (void)sigaction(SIGTERM, &on_stop, NULL);
     if (!bwl_real_server_start(&s->server, set->server, s->fault))
         return false;
-    if (!bwl_line_open(&s->watcher, s->server.socket.of, &why) ||
-        !bwl_line_say(&s->watcher, "LOLWUT VERSION 1", NULL, 0, &said, &why))
+    if (!bwl_real_connection_open(&s->watcher, s->server.socket.of, &why) ||
+        !bwl_real_connection_say(&s->watcher, "LOLWUT VERSION 1", NULL, 0, &said, &why))
         return fails(s, "the real server failed", why);
     bwl_world_start(&s->w, &s->record->world);
     s->started = s->w.now;
@@ -535,7 +536,7 @@ static bwl_text unplayable(const bwl_scenario *world)
         return bwl_say("its stamps are made by the server, of the true time of day; "
                        "the schedule's are of another day");
     if (world->protocol->uses_push)
-        return bwl_say("its clients are told things unasked, and the lab does not listen to a "
+        return bwl_say("its clients receive pushes, and the lab does not subscribe to a "
                        "real server yet");
     return bwl_say("%s", "");
 }
@@ -565,8 +566,8 @@ int bwl_verb_replay(const bwl_lab_options *set)
     is_good = is_good && print_end(&s);
     if (!is_good && stopped_by == 0)
         (void)bwl_complain(s.fault[0], s.fault[1].of, s.fault[2].of);
-    forget_lines(&s);
-    bwl_line_close(&s.watcher);
+    forget_connections(&s);
+    bwl_real_connection_close(&s.watcher);
     bwl_real_server_stop(&s.server);
     bwl_record_free(&record);
     if (stopped_by != 0)

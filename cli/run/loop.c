@@ -111,7 +111,7 @@ static void want(sigset_t *set, int number)
                         number); /* (void): fails only for invalid numbers, like all sig*set here */
 }
 
-static int listen_to(signals *s, const sigset_t *wanted, failure *reterr)
+static int watch_signals(signals *s, const sigset_t *wanted, failure *reterr)
 {
     int fd = signalfd(s->fd, wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 
@@ -139,7 +139,7 @@ int signals_take(signals *ret_signals, failure *reterr)
      * the exit status of the command would be lost. */
     (void)sigaction(SIGPIPE, &ignore, &s.pipe_before);
     (void)sigaction(SIGCHLD, &usual, &s.child_before);
-    if (listen_to(&s, &wanted, reterr) < 0)
+    if (watch_signals(&s, &wanted, reterr) < 0)
         return -1;
     s.mask = wanted;
     /* Blocked: otherwise taking back the terminal would stop bowline. */
@@ -158,7 +158,7 @@ int signals_take_stops(signals *s, failure *reterr)
     s->mask = wanted;
     (void)sigprocmask(SIG_BLOCK, &s->mask, NULL);
     (void)sigdelset(&wanted, SIGTTOU);
-    return listen_to(s, &wanted, reterr);
+    return watch_signals(s, &wanted, reterr);
 }
 
 int signals_next(signals *s, bool *ret_by_terminal)

@@ -222,7 +222,7 @@ BOWLINE_API void bowline_close(bowline_client *client);
 /* ---- acquire and release --------------------------------------------------------------------- */
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes without control characters.
- * BUSY: held by somebody else, and wait_ms is 0; or the queue is full (queue-max= of the URL).
+ * BUSY: held by another client, and wait_ms is 0; or the queue is full (queue-max= of the URL).
  * TIMEOUT: held by others for all of wait_ms.  UNKNOWN: the command was sent and no reply came; if
  * the server took the lock for us, it ends with its lease.  UNREACHABLE.  REFUSED: the server or
  * the system answers with an error.  USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
@@ -243,7 +243,7 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 
 /* Releases the lock and frees `hold`, whatever the status.  If another thread of the client waits
  * for the name, it gets the lock, perhaps without a command to the store (turns= in bowline(7)).
- * LOST: the hold had ended before, and somebody else may have held the lock.  UNKNOWN: no reply;
+ * LOST: the hold had ended before, and another client may have held the lock.  UNKNOWN: no reply;
  * the lock ends with its lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
  * with its lease.  FORKED.  NULL: OK.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
@@ -340,7 +340,7 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * harmless.  With protocol queue the text of its LOST says "broken by USER@HOST".  The holder of a
  * lock that is never renewed (locks of articles, and of some profiles) works on until its lease
  * ends.
- * BUSY: that hold has ended; nothing was changed, and the text says whether somebody else has the
+ * BUSY: that hold has ended; nothing was changed, and the text says whether another client has the
  * lock.  UNKNOWN: no reply; call bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
  * of the protocol.  UNSUPPORTED: thread: and file:, whose locks end with the process; redlock://,
  * whose locks end with the lease.  USAGE (also for the id 0), NOMEM, SYSTEM, FORKED.

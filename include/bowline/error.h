@@ -13,8 +13,8 @@
  * unknown negative number as a failure. */
 typedef enum bowline_status {
     BOWLINE_OK          = 0,
-    BOWLINE_BUSY        = -1,  /* somebody else holds the lock                                 */
-    BOWLINE_TIMEOUT     = -2,  /* the wait is over, and somebody else still holds the lock     */
+    BOWLINE_BUSY        = -1,  /* another client holds the lock                                */
+    BOWLINE_TIMEOUT     = -2,  /* the wait is over, and another client still holds the lock    */
     BOWLINE_LOST        = -3,  /* the hold has ended without a release: stop the work          */
     BOWLINE_UNKNOWN     = -4,  /* no answer: the server may or may not have done it            */
     BOWLINE_CANCELLED   = -5,  /* ended by bowline_cancel                                      */

@@ -1,7 +1,7 @@
 /*
  * update.h -- changes the value of a Redis key without a lock: read it, compute, and write only if
- * nobody has changed it meanwhile; otherwise try again.  This is the optimistic locking of Redis,
- * WATCH with MULTI and EXEC (redis.io/docs/latest/develop/using-commands/transactions).
+ * no client has changed it meanwhile; otherwise try again.  This is the optimistic locking of
+ * Redis, WATCH with MULTI and EXEC (redis.io/docs/latest/develop/using-commands/transactions).
  *
  *      static int add_one(bowline_change *change, void *context)
  *      {

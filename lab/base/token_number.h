@@ -10,7 +10,7 @@
 
 enum {
     BWL_TOKENS_PER_CLIENT = 4096,
-    BWL_TOKEN_OF_STRANGER = 15 * BWL_TOKENS_PER_CLIENT, /* a value of another program */
+    BWL_TOKEN_FOREIGN     = 15 * BWL_TOKENS_PER_CLIENT, /* a value of another program */
 };
 
 static inline uint16_t bwl_token_number(unsigned client, unsigned serial)

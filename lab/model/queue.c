@@ -89,7 +89,7 @@ static bool is_before(const bwl_model_item *a, const bwl_model_item *b)
     return a->value != b->value ? a->value < b->value : text_a < text_b;
 }
 
-const bwl_model_item *bwl_model_line_next(const bwl_model_data *data, const bwl_model_item *last)
+const bwl_model_item *bwl_model_queue_next(const bwl_model_data *data, const bwl_model_item *last)
 {
     const bwl_model_item *next = NULL;
 
@@ -105,19 +105,19 @@ const bwl_model_item *bwl_model_line_next(const bwl_model_data *data, const bwl_
 static unsigned rank_of(const bwl_model_redis *r, const bwl_model_item *item)
 {
     unsigned              rank  = 0;
-    const bwl_model_item *other = bwl_model_line_next(&r->data, NULL);
+    const bwl_model_item *other = bwl_model_queue_next(&r->data, NULL);
 
     for (; other != item; rank++)
-        other = bwl_model_line_next(&r->data, other);
+        other = bwl_model_queue_next(&r->data, other);
     return rank;
 }
 
-void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel)
+void bwl_model_queue_subscribe(bwl_model_redis *r, unsigned connection, uint8_t push_channel)
 {
     r->connections[connection].push_channel = push_channel;
 }
 
-static const bwl_model_item *in_line(script *s, bwl_member m)
+static const bwl_model_item *item_of(script *s, bwl_member m)
 {
     return bwl_model_item_of(s->r, BWL_MODEL_QUEUE, bwl_member_number(m));
 }
@@ -129,14 +129,14 @@ static void enter(script *s, int64_t ticket)
 }
 
 /* The member under any of its channels. */
-static const bwl_model_item *stands(script *s)
+static const bwl_model_item *queued_item(script *s)
 {
     bwl_member            m     = s->q->member;
-    const bwl_model_item *found = in_line(s, m);
+    const bwl_model_item *found = item_of(s, m);
 
     for (unsigned i = 0; i < 2 && found == NULL; i++) {
         m.push_channel = s->q->old_channels[i];
-        found          = in_line(s, m);
+        found          = item_of(s, m);
     }
     return found;
 }
@@ -144,10 +144,10 @@ static const bwl_model_item *stands(script *s)
 /* Whether its last heartbeat is too old. */
 static bool is_dead(script *s, bwl_member m)
 {
-    const bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, m.token);
+    const bwl_model_item *heartbeat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, m.token);
 
-    return s->q->dead_ms != 0 && beat != NULL &&
-           s->r->now / BWL_MODEL_PER_MS - beat->value > s->q->dead_ms;
+    return s->q->dead_ms != 0 && heartbeat != NULL &&
+           s->r->now / BWL_MODEL_PER_MS - heartbeat->value > s->q->dead_ms;
 }
 
 /* True if the server sees a subscriber, even a dead one. */
@@ -175,7 +175,7 @@ static bool publish(script *s, bwl_member m, int64_t fence)
 static served serve(script *s, uint16_t me, int64_t fence)
 {
     for (unsigned i = 0; i < s->q->serve_max; i++) {
-        const bwl_model_item *first = bwl_model_line_next(&s->r->data, NULL);
+        const bwl_model_item *first = bwl_model_queue_next(&s->r->data, NULL);
         bwl_member            m;
         bool                  dead;
 
@@ -263,7 +263,7 @@ static void say_lock(script *s)
 
 static void say_line(script *s, bool claimed, uint64_t ticket)
 {
-    const bwl_model_item *item = in_line(s, s->q->member);
+    const bwl_model_item *item = item_of(s, s->q->member);
 
     if (claimed) {
         say(s, BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL);
@@ -305,7 +305,7 @@ static void take_or_busy(script *s)
     say_lock(s);
 }
 
-static void stand(script *s, uint64_t ticket, int64_t fence)
+static void wait_in_queue(script *s, uint64_t ticket, int64_t fence)
 {
     bool is_free = !bwl_model_exists(s->r, BWL_MODEL_LOCK);
 
@@ -336,12 +336,12 @@ static void join(script *s)
         lock->value++; /* so that its release checks the queue */
     enter(s, ticket);
     touch(s, BWL_MODEL_QUEUE);
-    stand(s, (uint64_t)ticket, fence);
+    wait_in_queue(s, (uint64_t)ticket, fence);
 }
 
-static void beat(script *s)
+static void heartbeat(script *s)
 {
-    const bwl_model_item *item  = stands(s);
+    const bwl_model_item *item  = queued_item(s);
     int64_t               fence = 0;
     int64_t               ticket;
     uint32_t              member;
@@ -366,7 +366,7 @@ static void beat(script *s)
     enter(s, ticket);
     if (bwl_member_number(s->q->member) != member)
         bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, member);
-    stand(s, (uint64_t)ticket, fence);
+    wait_in_queue(s, (uint64_t)ticket, fence);
 }
 
 static void extend(script *s)
@@ -380,15 +380,15 @@ static void extend(script *s)
 
 static void cancel(script *s)
 {
-    bool stood = false;
+    bool was_queued = false;
 
     if (is_mine(s)) {
         say_served(s, pass_on(s));
         return;
     }
-    for (const bwl_model_item *item; (item = stands(s)) != NULL; stood = true)
+    for (const bwl_model_item *item; (item = queued_item(s)) != NULL; was_queued = true)
         bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, item->member);
-    say_yes_if(s, stood);
+    say_yes_if(s, was_queued);
     bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
 }
 
@@ -422,7 +422,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
     switch (q->command) {
     case REDIS_QUEUE_TAKE: take_or_busy(&s); break;
     case REDIS_QUEUE_JOIN: join(&s); break;
-    case REDIS_QUEUE_HEARTBEAT: beat(&s); break;
+    case REDIS_QUEUE_HEARTBEAT: heartbeat(&s); break;
     case REDIS_QUEUE_EXTEND: extend(&s); break;
     case REDIS_QUEUE_RELEASE:
         if (is_mine(&s))
@@ -443,7 +443,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
 bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_args *q)
 {
     script                s     = { .r = r, .q = q };
-    const bwl_model_item *first = bwl_model_line_next(&r->data, NULL);
+    const bwl_model_item *first = bwl_model_queue_next(&r->data, NULL);
     bwl_member            m;
 
     if (first == NULL || !is_mine(&s) || q->command == REDIS_QUEUE_EXTEND)

@@ -85,11 +85,11 @@ bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_ar
 void bwl_model_queue_fence_minimum(bwl_model_redis *r);
 
 /* Subscribes the connection to this push channel; 0: to none. */
-void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t push_channel);
+void bwl_model_queue_subscribe(bwl_model_redis *r, unsigned connection, uint8_t push_channel);
 
 /* The member after `last`, or the first; NULL: none.  The order is that of tickets; for equal
  * tickets, that of the texts. */
-const bwl_model_item *bwl_model_line_next(const bwl_model_data *data, const bwl_model_item *last);
+const bwl_model_item *bwl_model_queue_next(const bwl_model_data *data, const bwl_model_item *last);
 
 /* The server's TIME in microseconds. */
 int64_t bwl_model_us(const bwl_model_redis *r);

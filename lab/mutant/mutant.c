@@ -100,7 +100,7 @@ EVENT(no_drift_event)
         fx->outcome.until += bwl_drift_ms(request->lease_ms);
 }
 
-EVENT(from_settling_event)
+EVENT(from_resolving_event)
 {
     bwl_mutant_state *m = state;
 
@@ -199,7 +199,7 @@ LIAR(sleeps, BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED);
 LIAR(gone_is_done, BWL_RELEASE, BWL_LOST, BWL_RELEASED);
 TOKEN_MUTANT(from_answer);
 TOKEN_MUTANT(no_drift);
-TOKEN_MUTANT(from_settling);
+TOKEN_MUTANT(from_resolving);
 TOKEN_MUTANT(no_is_yes);
 TOKEN_MUTANT(any_answer);
 TOKEN_MUTANT(silent);
@@ -246,7 +246,7 @@ EVENT(from_push_event)
     queue_event(m, request, ev, fx);
 }
 
-EVENT(joins_anew_event)
+EVENT(timer_joins_event)
 {
     bwl_queue_mutant_state *m     = state;
     bool                    waits = m->inner.phase == BWL_QUEUE_QUEUED;
@@ -270,7 +270,7 @@ COMMAND(joins_again_command)
     fx->sends[0].args[REDIS_ARG_TICKET] = (int64_t)m->inner.ticket;
 }
 
-COMMAND(draws_anew_command)
+COMMAND(new_ticket_command)
 {
     queue_command(state, request, cmd, fx);
     if (fx->send_count > 0 && fx->sends[0].command == REDIS_QUEUE_JOIN)
@@ -306,9 +306,9 @@ COMMAND(just_yields_command)
            EVENT_, .uses_push = true, .yields = true, )
 
 QUEUE_MUTANT(from_push, queue_command, from_push_event);
-QUEUE_MUTANT(joins_anew, queue_command, joins_anew_event);
+QUEUE_MUTANT(timer_joins, queue_command, timer_joins_event);
 QUEUE_MUTANT(joins_again, joins_again_command, queue_event);
-QUEUE_MUTANT(draws_anew, draws_anew_command, queue_event);
+QUEUE_MUTANT(new_ticket, new_ticket_command, queue_event);
 QUEUE_MUTANT(just_loses, just_loses_command, queue_event);
 QUEUE_MUTANT(just_yields, just_yields_command, queue_event);
 

@@ -8,31 +8,31 @@
 #include "core/core.h"
 
 /* Of `token`. */
-extern const bwl_protocol bwl_mutant_from_answer;   /* counts the lease from the reply */
-extern const bwl_protocol bwl_mutant_no_drift;      /* no drift allowance */
-extern const bwl_protocol bwl_mutant_from_settling; /* counts it from the verifying command */
-extern const bwl_protocol bwl_mutant_no_is_yes;     /* verifying: takes NO for YES */
-extern const bwl_protocol bwl_mutant_down_is_no;    /* acquire without a reply: busy */
-extern const bwl_protocol bwl_mutant_down_is_yes;   /* ... held */
-extern const bwl_protocol bwl_mutant_down_extends;  /* extend without a reply: extended */
-extern const bwl_protocol bwl_mutant_down_loses;    /* ... lost */
-extern const bwl_protocol bwl_mutant_down_releases; /* release without a reply: released */
-extern const bwl_protocol bwl_mutant_deaf_to_loss;  /* extend replied NO: extended */
-extern const bwl_protocol bwl_mutant_any_answer;    /* accepts any reply */
-extern const bwl_protocol bwl_mutant_silent;        /* ignores a broken connection */
-extern const bwl_protocol bwl_mutant_sleeps;        /* busy: waits for a push that never comes */
-extern const bwl_protocol bwl_mutant_asks_on;       /* in doubt, it sends for ever */
-extern const bwl_protocol bwl_mutant_hammers;       /* busy: tries again without a pause */
-extern const bwl_protocol bwl_mutant_gone_is_done;  /* release replied NO: released */
+extern const bwl_protocol bwl_mutant_from_answer;    /* counts the lease from the reply */
+extern const bwl_protocol bwl_mutant_no_drift;       /* no drift allowance */
+extern const bwl_protocol bwl_mutant_from_resolving; /* counts it from the verifying command */
+extern const bwl_protocol bwl_mutant_no_is_yes;      /* verifying: takes NO for YES */
+extern const bwl_protocol bwl_mutant_down_is_no;     /* acquire without a reply: busy */
+extern const bwl_protocol bwl_mutant_down_is_yes;    /* ... held */
+extern const bwl_protocol bwl_mutant_down_extends;   /* extend without a reply: extended */
+extern const bwl_protocol bwl_mutant_down_loses;     /* ... lost */
+extern const bwl_protocol bwl_mutant_down_releases;  /* release without a reply: released */
+extern const bwl_protocol bwl_mutant_deaf_to_loss;   /* extend replied NO: extended */
+extern const bwl_protocol bwl_mutant_any_answer;     /* accepts any reply */
+extern const bwl_protocol bwl_mutant_silent;         /* ignores a broken connection */
+extern const bwl_protocol bwl_mutant_sleeps;         /* busy: waits for a push that never comes */
+extern const bwl_protocol bwl_mutant_asks_on;        /* outcome unknown: sends for ever */
+extern const bwl_protocol bwl_mutant_hammers;        /* busy: tries again without a pause */
+extern const bwl_protocol bwl_mutant_gone_is_done;   /* release replied NO: released */
 
 /* Not a mutant: `token` with the fence of the grant. */
 extern const bwl_protocol bwl_fenced;
 
 /* Of `queue`. */
 extern const bwl_protocol bwl_mutant_from_push;   /* counts a grant's TTL from the push */
-extern const bwl_protocol bwl_mutant_joins_anew;  /* joins again instead of a heartbeat */
+extern const bwl_protocol bwl_mutant_timer_joins; /* joins again instead of a heartbeat */
 extern const bwl_protocol bwl_mutant_joins_again; /* no reply: joins again */
-extern const bwl_protocol bwl_mutant_draws_anew;  /* joins again with a new ticket */
+extern const bwl_protocol bwl_mutant_new_ticket;  /* joins again with a new ticket */
 extern const bwl_protocol bwl_mutant_just_loses;  /* does not release what it has lost */
 extern const bwl_protocol bwl_mutant_just_yields; /* ... nor its hold after a yield */
 

@@ -21,35 +21,37 @@ typedef struct reply {
     size_t size;
 } reply;
 
-bool bwl_line_open(bwl_line *ret_line, const char *socket_path, bwl_text *reterr)
+bool bwl_real_connection_open(bwl_real_connection *ret_connection, const char *socket_path,
+                              bwl_text *reterr)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
 
-    ret_line->size = 0;
-    ret_line->fd   = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ret_connection->size = 0;
+    ret_connection->fd   = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (strlen(socket_path) >= sizeof to.sun_path)
         errno = ENAMETOOLONG;
     else
         memcpy(to.sun_path, socket_path, strlen(socket_path) + 1);
-    if (ret_line->fd >= 0 && to.sun_path[0] != '\0' &&
-        connect(ret_line->fd, (const struct sockaddr *)&to, sizeof to) == 0)
+    if (ret_connection->fd >= 0 && to.sun_path[0] != '\0' &&
+        connect(ret_connection->fd, (const struct sockaddr *)&to, sizeof to) == 0)
         return true;
     *reterr = bwl_say("%s: %s", socket_path, strerror(errno));
-    bwl_line_close(ret_line);
+    bwl_real_connection_close(ret_connection);
     return false;
 }
 
-void bwl_line_close(bwl_line *line)
+void bwl_real_connection_close(bwl_real_connection *connection)
 {
-    if (line->fd >= 0)
-        (void)close(line->fd); /* an error closes the descriptor too */
-    line->fd = -1;
+    if (connection->fd >= 0)
+        (void)close(connection->fd); /* an error closes the descriptor too */
+    connection->fd = -1;
 }
 
-static bool send_all(const bwl_line *line, const char *bytes, size_t size, bwl_text *reterr)
+static bool send_all(const bwl_real_connection *connection, const char *bytes, size_t size,
+                     bwl_text *reterr)
 {
     while (size > 0) {
-        ssize_t sent = send(line->fd, bytes, size, MSG_NOSIGNAL);
+        ssize_t sent = send(connection->fd, bytes, size, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0) {
@@ -62,29 +64,30 @@ static bool send_all(const bwl_line *line, const char *bytes, size_t size, bwl_t
     return true;
 }
 
-static bool receive_more(bwl_line *line)
+static bool receive_more(bwl_real_connection *connection)
 {
-    struct pollfd ready = { .fd = line->fd, .events = POLLIN };
+    struct pollfd ready = { .fd = connection->fd, .events = POLLIN };
     ssize_t       got;
     int           polled;
 
     do
         polled = poll(&ready, 1, ANSWER_WITHIN_MS);
     while (polled < 0 && errno == EINTR);
-    if (polled <= 0 || line->size == sizeof line->bytes)
+    if (polled <= 0 || connection->size == sizeof connection->bytes)
         return false;
-    got = recv(line->fd, line->bytes + line->size, sizeof line->bytes - line->size, 0);
+    got = recv(connection->fd, connection->bytes + connection->size,
+               sizeof connection->bytes - connection->size, 0);
     if (got > 0)
-        line->size += (size_t)got;
+        connection->size += (size_t)got;
     return got > 0;
 }
 
-static bool receive(bwl_line *line, reply *ret_reply, bwl_text *reterr)
+static bool receive(bwl_real_connection *connection, reply *ret_reply, bwl_text *reterr)
 {
     bwl_resp_scan scan = { 0 };
 
-    while (bwl_resp_scan_bytes(&scan, line->bytes, line->size) == BWL_RESP_MORE)
-        if (!receive_more(line)) {
+    while (bwl_resp_scan_bytes(&scan, connection->bytes, connection->size) == BWL_RESP_MORE)
+        if (!receive_more(connection)) {
             *reterr = bwl_say("the server does not answer");
             return false;
         }
@@ -92,18 +95,19 @@ static bool receive(bwl_line *line, reply *ret_reply, bwl_text *reterr)
         *reterr = bwl_say("the server's answer is not one");
         return false;
     }
-    memcpy(ret_reply->bytes, line->bytes, scan.size);
+    memcpy(ret_reply->bytes, connection->bytes, scan.size);
     ret_reply->size = scan.size;
-    line->size -= scan.size;
-    memmove(line->bytes, line->bytes + scan.size, line->size);
+    connection->size -= scan.size;
+    memmove(connection->bytes, connection->bytes + scan.size, connection->size);
     return true;
 }
 
-static bool ask(bwl_line *line, const bwl_resp_writer *command, reply *ret_reply, bwl_text *reterr)
+static bool ask(bwl_real_connection *connection, const bwl_resp_writer *command, reply *ret_reply,
+                bwl_text *reterr)
 {
     assert(!command->overflowed);
-    return send_all(line, command->bytes, command->size, reterr) &&
-           receive(line, ret_reply, reterr);
+    return send_all(connection, command->bytes, command->size, reterr) &&
+           receive(connection, ret_reply, reterr);
 }
 
 /* The first line of the reply, unchanged. */
@@ -124,8 +128,8 @@ static bwl_text shown(const reply *r)
 }
 
 /* Reads the other frames: the answer is that of the last one, or of the first unexpected one. */
-static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *q, reply *r,
-                                  bwl_redis_reply *ret_reply, bwl_text *reterr)
+static bwl_redis_verdict read_all(bwl_real_connection *connection, const bwl_redis_command_args *q,
+                                  reply *r, bwl_redis_reply *ret_reply, bwl_text *reterr)
 {
     bwl_redis_verdict verdict = bwl_redis_read(q, 0, r->bytes, r->size, ret_reply);
     unsigned          frames  = bwl_redis_frames(q->command);
@@ -135,7 +139,7 @@ static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *
     for (unsigned nth = 1; nth < frames; nth++) {
         bwl_redis_reply   next = { 0 };
         bwl_redis_verdict of;
-        if (!receive(line, r, reterr))
+        if (!receive(connection, r, reterr))
             return BWL_REDIS_STRANGE;
         of = bwl_redis_read(q, nth, r->bytes, r->size, &next);
         if (verdict == BWL_REDIS_ANSWER && ret_reply->answer == BWL_YES) {
@@ -146,8 +150,9 @@ static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_command_args *
     return verdict;
 }
 
-bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
-                  bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr)
+bool bwl_real_connection_ask(bwl_real_connection          *connection,
+                             const bwl_redis_command_args *question, bwl_redis_reply *ret_reply,
+                             bwl_text *ret_said, bwl_text *reterr)
 {
     bwl_redis_command_args q       = *question;
     bwl_redis_verdict      verdict = BWL_REDIS_NOSCRIPT;
@@ -160,9 +165,9 @@ bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
         bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
         q.use_eval             = i == 1;
         bwl_redis_write(&writer, &q);
-        if (!ask(line, &writer, &r, reterr))
+        if (!ask(connection, &writer, &r, reterr))
             return false;
-        verdict = read_all(line, &q, &r, ret_reply, reterr);
+        verdict = read_all(connection, &q, &r, ret_reply, reterr);
     }
     *ret_said = shown(&r);
     if (verdict == BWL_REDIS_ANSWER)
@@ -172,8 +177,8 @@ bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
     return false;
 }
 
-static bool say_words(bwl_line *line, const char *command, const char *extra, size_t extra_size,
-                      reply *ret_reply, bwl_text *reterr)
+static bool say_words(bwl_real_connection *connection, const char *command, const char *extra,
+                      size_t extra_size, reply *ret_reply, bwl_text *reterr)
 {
     char            room[COMMAND_MAX];
     bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
@@ -189,31 +194,32 @@ static bool say_words(bwl_line *line, const char *command, const char *extra, si
         bwl_resp_write_text(&writer, words[i]);
     if (extra_size > 0)
         bwl_resp_write_bulk(&writer, extra, extra_size);
-    return ask(line, &writer, ret_reply, reterr);
+    return ask(connection, &writer, ret_reply, reterr);
 }
 
-bool bwl_line_say(bwl_line *line, const char *command, const char *extra, size_t extra_size,
-                  bwl_text *ret_said, bwl_text *reterr)
+bool bwl_real_connection_say(bwl_real_connection *connection, const char *command,
+                             const char *extra, size_t extra_size, bwl_text *ret_said,
+                             bwl_text *reterr)
 {
     reply r;
 
-    if (!say_words(line, command, extra, extra_size, &r, reterr))
+    if (!say_words(connection, command, extra, extra_size, &r, reterr))
         return false;
     *ret_said = shown(&r);
     return true;
 }
 
 /* The first field of a hash; of a sorted set the first member except the mark. */
-static bool say_first(bwl_line *line, const char *key, reply *ret_reply, bwl_resp_value *ret_value,
-                      bwl_text *reterr)
+static bool say_first(bwl_real_connection *connection, const char *key, reply *ret_reply,
+                      bwl_resp_value *ret_value, bwl_text *reterr)
 {
     bwl_resp_cursor cursor;
     uint32_t        count;
 
-    if (!say_words(line, bwl_say("HKEYS %s", key).of, NULL, 0, ret_reply, reterr))
+    if (!say_words(connection, bwl_say("HKEYS %s", key).of, NULL, 0, ret_reply, reterr))
         return false;
     if (bwl_redis_error_is(ret_reply->bytes, ret_reply->size, "WRONGTYPE") &&
-        !say_words(line, bwl_say("ZRANGE %s 0 -1", key).of, NULL, 0, ret_reply, reterr))
+        !say_words(connection, bwl_say("ZRANGE %s 0 -1", key).of, NULL, 0, ret_reply, reterr))
         return false;
     cursor = bwl_resp_begin(ret_reply->bytes, ret_reply->size);
     (void)bwl_resp_next_bare(&cursor, ret_value); /* a whole frame has a first value */
@@ -224,19 +230,19 @@ static bool say_first(bwl_line *line, const char *key, reply *ret_reply, bwl_res
     return true;
 }
 
-bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
-                  size_t *ret_size, bwl_text *reterr)
+bool bwl_real_connection_get(bwl_real_connection *connection, const char *key, char *ret_bytes,
+                             size_t capacity, size_t *ret_size, bwl_text *reterr)
 {
     reply           r;
     bwl_resp_cursor cursor;
     bwl_resp_value  value = { 0 };
 
-    if (!say_words(line, bwl_say("GET %s", key).of, NULL, 0, &r, reterr))
+    if (!say_words(connection, bwl_say("GET %s", key).of, NULL, 0, &r, reterr))
         return false;
     cursor = bwl_resp_begin(r.bytes, r.size);
     (void)bwl_resp_next_bare(&cursor, &value); /* a whole frame has a first value */
     if (bwl_redis_error_is(r.bytes, r.size, "WRONGTYPE") &&
-        !say_first(line, key, &r, &value, reterr))
+        !say_first(connection, key, &r, &value, reterr))
         return false;
     *ret_size = SIZE_MAX;
     if (value.type == '_')
@@ -290,9 +296,9 @@ static bool launch(bwl_real_server *s, bwl_text reterr[3])
         return fail(reterr, bwl_say("%s", strerror(errno)), "");
     }
     for (int waited = 0; waited < COMES_UP_WITHIN_MS; waited += LOOK_EVERY_MS) {
-        bwl_line line;
-        if (bwl_line_open(&line, s->socket.of, &why)) {
-            bwl_line_close(&line);
+        bwl_real_connection connection;
+        if (bwl_real_connection_open(&connection, s->socket.of, &why)) {
+            bwl_real_connection_close(&connection);
             return true;
         }
         if (waitpid(s->pid, &status, WNOHANG) != s->pid) {

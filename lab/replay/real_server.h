@@ -13,31 +13,34 @@
 
 enum { BWL_LINE_ROOM = 4096 };
 
-typedef struct bwl_line {
+typedef struct bwl_real_connection {
     int    fd;   /* -1: closed */
     size_t size; /* bytes received and not parsed */
     char   bytes[BWL_LINE_ROOM];
-} bwl_line;
+} bwl_real_connection;
 
 /* False: reterr has the reason. */
-bool bwl_line_open(bwl_line *ret_line, const char *socket_path, bwl_text *reterr);
-void bwl_line_close(bwl_line *line);
+bool bwl_real_connection_open(bwl_real_connection *ret_connection, const char *socket_path,
+                              bwl_text *reterr);
+void bwl_real_connection_close(bwl_real_connection *connection);
 
 /* Sends a command of the protocol, in the bytes that bowline sends, and reads the reply; sends the
  * script's text if the server does not know its hash.  `ret_said` is the reply as text. */
-bool bwl_line_ask(bwl_line *line, const bwl_redis_command_args *question,
-                  bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr);
+bool bwl_real_connection_ask(bwl_real_connection          *connection,
+                             const bwl_redis_command_args *question, bwl_redis_reply *ret_reply,
+                             bwl_text *ret_said, bwl_text *reterr);
 
 /* Sends any command: words with blanks between them, and one more argument, of any bytes;
  * `extra_size` 0: none.  `ret_said` is the reply as text. */
-bool bwl_line_say(bwl_line *line, const char *command, const char *extra, size_t extra_size,
-                  bwl_text *ret_said, bwl_text *reterr);
+bool bwl_real_connection_say(bwl_real_connection *connection, const char *command,
+                             const char *extra, size_t extra_size, bwl_text *ret_said,
+                             bwl_text *reterr);
 
 /* Reads the value of the key by GET, or the first field of a hash, or the first member of a sorted
  * set except __write__.  `ret_size` SIZE_MAX: no key.  False also on a server error, with
  * reterr. */
-bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
-                  size_t *ret_size, bwl_text *reterr);
+bool bwl_real_connection_get(bwl_real_connection *connection, const char *key, char *ret_bytes,
+                             size_t capacity, size_t *ret_size, bwl_text *reterr);
 
 typedef struct bwl_real_server {
     pid_t    pid; /* 0: not running */

@@ -9,8 +9,8 @@ char bwl_client_name(unsigned client)
 
 bwl_text bwl_token_name(uint16_t token)
 {
-    if (token == BWL_TOKEN_OF_STRANGER)
-        return bwl_say("of a stranger");
+    if (token == BWL_TOKEN_FOREIGN)
+        return bwl_say("of a foreign lock");
     return bwl_say("%c%u", bwl_client_name(bwl_token_client(token)), bwl_token_serial(token));
 }
 
@@ -63,7 +63,7 @@ const char *bwl_answer_name(unsigned answer)
     case BWL_RETRYABLE: return "later";
     case BWL_REFUSED: return "refused";
     case BWL_NOT_SENT: return "unsent";
-    case BWL_FOREIGN_VALUE: return "a stranger's";
+    case BWL_FOREIGN_VALUE: return "foreign";
     }
     return "?";
 }
@@ -155,18 +155,18 @@ bwl_text bwl_memory_words(size_t bytes)
 static bwl_text delivered_words(const bwl_message *message)
 {
     if (message->kind == BWL_MESSAGE_PUSH)
-        return bwl_say("hears: your turn");
+        return bwl_say("receives the push");
     if (message->kind == BWL_MESSAGE_CUT_OFF && message->tag == 0)
         return bwl_say("connects again");
     if (message->kind == BWL_MESSAGE_CUT_OFF)
         return bwl_say("%s: no answer", bwl_message_name(message).of);
     if (message->answer == BWL_NOT_SENT)
         return bwl_say("%s: not sent", bwl_message_name(message).of);
-    return bwl_say("hears %s", bwl_answer_name(message->answer));
+    return bwl_say("gets %s", bwl_answer_name(message->answer));
 }
 
 /* The keys of a lock with a queue; other locks have only the first. */
-static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "count" };
+static const char *const evicted[BWL_MODEL_KEYS] = { "key", "queue", "heartbeats", "count" };
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 {

@@ -13,7 +13,7 @@ typedef struct walk {
     const bwl_world *w;
     bwl_ms           started;
     unsigned         step;
-    int              told_in[BWL_CLIENTS_MAX]; /* the row of the push to it */
+    int              push_row[BWL_CLIENTS_MAX]; /* the row of the push to it */
 } walk;
 
 static bwl_lane lane_of(const bwl_world *w, unsigned client)
@@ -177,14 +177,14 @@ static unsigned pushes_of(const bwl_world *w, unsigned client)
     return count;
 }
 
-static bwl_text told(walk *k, int row)
+static bwl_text push_to(walk *k, int row)
 {
     bwl_text who = bwl_say("%s", "");
 
     for (unsigned i = 0; i < k->picture->clients; i++)
         if (pushes_of(k->w, i) > pushes_of(k->before, i)) {
-            k->told_in[i] = row;
-            who           = bwl_say(", %c is told", bwl_client_name(i));
+            k->push_row[i] = row;
+            who            = bwl_say(", %c is notified", bwl_client_name(i));
         }
     return who;
 }
@@ -193,8 +193,8 @@ static void add_pushed(walk *k, bwl_transition transition)
 {
     bwl_row *row = add(k, BWL_ROW_ANSWER, transition.client);
 
-    row->what = bwl_say("your turn");
-    row->from = k->told_in[transition.client];
+    row->what = bwl_say("push");
+    row->from = k->push_row[transition.client];
     row->note = change_of(k, transition.client);
     add_questions(k, transition, 1, bwl_say("%s", ""));
 }
@@ -215,13 +215,13 @@ static void add_served(walk *k, bwl_transition transition)
         effect = bwl_say("%s; %s", bwl_answer_name(message->answer), effect.of);
     if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && transition.which == 0 &&
         p->rows[asked].effect.of[0] == '\0') {
-        p->rows[asked].effect = bwl_say("%s%s", effect.of, told(k, asked).of);
+        p->rows[asked].effect = bwl_say("%s%s", effect.of, push_to(k, asked).of);
         return;
     }
     row         = add(k, BWL_ROW_SERVED, transition.client);
     row->from   = asked;
     row->what   = at_server(k->w, transition.server, bwl_message_name(before));
-    row->effect = bwl_say("%s%s", effect.of, told(k, (int)p->rows_count - 1).of);
+    row->effect = bwl_say("%s%s", effect.of, push_to(k, (int)p->rows_count - 1).of);
     row->is_bad = transition.which != 0;
     mark(row, transition.server, before);
 }
@@ -234,7 +234,7 @@ static void add_served_late(walk *k, bwl_transition transition)
     row->from = row_of(k->picture, transition, message, false);
     row->what = at_server(k->w, transition.server, bwl_message_name(message));
     row->effect =
-        bwl_say("%s%s", bwl_key_name(k->w).of, told(k, (int)k->picture->rows_count - 1).of);
+        bwl_say("%s%s", bwl_key_name(k->w).of, push_to(k, (int)k->picture->rows_count - 1).of);
     row->is_late = true;
     mark(row, transition.server, message);
 }

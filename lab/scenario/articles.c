@@ -3,8 +3,8 @@
  * do not, in every state.  First the protocols as in src/protocol/articles, then the listings
  * exactly as published.
  *
- * The leases are short, in the unit of the protocol.  A stale key is left from a former holder, and
- * has expired when the world begins.
+ * The leases are short, in the unit of the protocol.  A stale key is left from a previous holder,
+ * and has expired when the world begins.
  *
  * Four articles have listings: "Redis的分布式锁 / setnx" (way-...), "Redis实现分布式锁" (guard-...),
  * "Lock / watch与锁 / 分布式锁" (watch-...), "利用redis实现分布式锁" (jedis-...).  A client that crashes leaves a
@@ -16,9 +16,9 @@
 #include "protocol/protocol.h"
 
 enum {
-    /* What a lock that does without expiry or ownership still has to give. */
-    INVARIANTS_CALLER =
-        BWL_INVARIANT_TOLD | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
+    /* What a lock without expiry or without ownership guarantees. */
+    INVARIANTS_CALLER = BWL_INVARIANT_REPORTED | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME |
+                        BWL_INVARIANT_PAUSES,
     INVARIANTS_OWN = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY,
 };
 
@@ -74,11 +74,11 @@ static const bwl_scenario table[] = {
     /* ---- setnx-del --------------------------------------------------------------------------- */
     ROW("setnx-del-calm", "nothing goes wrong", LOCK(setnx_del, literal),
         .invariants = INVARIANTS_CALM | BWL_INVARIANT_CLEAN_END, .rounds = 2),
-    ROW("setnx-del-crash", "the holder dies, and nobody gets the lock ever again",
+    ROW("setnx-del-crash", "the holder dies, and no client gets the lock again",
         LOCK(setnx_del, literal), FOR_EVER, CRASH(1), BREAKS_ONLY(LIVE, 3)),
-    ROW("setnx-del-loss", "an answer or a release is lost, and nobody gets the lock ever again",
+    ROW("setnx-del-loss", "an answer or a release is lost, and no client gets the lock again",
         LOCK(setnx_del, literal), FOR_EVER, LOSS(1), BREAKS_ONLY(LIVE, 3)),
-    ROW("setnx-del-late", "a release may come as late as it likes: until then nobody has the lock",
+    ROW("setnx-del-late", "a release may be delayed: until then no other client has the lock",
         LOCK(setnx_del, literal), .invariants = INVARIANTS_OWN, .clients = 3, SLOW(1), LOSS(1)),
     /* ---- setnx-del-expire -------------------------------------------------------------------- */
     ROW("setnx-del-expire-calm", "nothing goes wrong", LOCK(setnx_del_expire, literal),
@@ -91,7 +91,7 @@ static const bwl_scenario table[] = {
     ROW("setnx-del-expire-two", "... and a third client comes in beside it",
         LOCK(setnx_del_expire, literal), .clients = 3, LOSS(1), BREAKS_EXCLUSION(14)),
     /* ---- setnx-stamp-del --------------------------------------------------------------------- */
-    ROW("setnx-stamp-del-once", "each once, and nobody is late: no two of them inside", STAMP_DEL,
+    ROW("setnx-stamp-del-once", "each once, without delay: never two of them inside", STAMP_DEL,
         EXCLUSION),
     ROW("setnx-stamp-del-twice", "a key that is gone counts as over: DEL removes what came since",
         STAMP_DEL, .rounds = 2, BREAKS_EXCLUSION(18)),
@@ -103,8 +103,8 @@ static const bwl_scenario table[] = {
     ROW("setnx-stamp-del-skew", "a client whose clock is a lease ahead finds every lock over",
         STAMP_DEL, AHEAD(3000), BREAKS_EXCLUSION(14)),
     /* ---- set-nx-ex --------------------------------------------------------------------------- */
-    ROW("set-nx-ex-calm", "nobody is late, nobody dies", LOCK_2S(set_nx_ex, literal_s),
-        HONEST_TO_THE_END, .rounds = 2),
+    ROW("set-nx-ex-calm", "no delay, no crash", LOCK_2S(set_nx_ex, literal_s), HONEST_TO_THE_END,
+        .rounds = 2),
     ROW("set-nx-ex-crash", "a holder dies, and after a lease another gets the lock",
         LOCK_2S(set_nx_ex, literal_s), KEEPS_LIVE, CRASH(1)),
     ROW("set-nx-ex-overrun", "DEL comes late, and removes the next one's lock",
@@ -112,17 +112,17 @@ static const bwl_scenario table[] = {
     ROW("set-nx-ex-two", "... and a third comes in beside it: neither of them was slow",
         LOCK_2S(set_nx_ex, literal_s), .clients = 3, SLOW(2), BREAKS_ONLY(ONE_WORKER, 13)),
     /* ---- setnx-expire-watch ------------------------------------------------------------------ */
-    ROW("setnx-expire-watch-calm", "nobody is late, nobody dies",
-        LOCK_2S(setnx_expire_watch, token_s), HONEST_TO_THE_END),
-    ROW("setnx-expire-watch-crash", "a holder dies before EXPIRE: who waits repairs it",
+    ROW("setnx-expire-watch-calm", "no delay, no crash", LOCK_2S(setnx_expire_watch, token_s),
+        HONEST_TO_THE_END),
+    ROW("setnx-expire-watch-crash", "a holder dies before EXPIRE: the waiter repairs it",
         LOCK_2S(setnx_expire_watch, token_s),
         .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION, FOR_EVER, CRASH(1)),
-    ROW("setnx-expire-watch-slow", "DEL under WATCH, as late as it likes: never another's key",
+    ROW("setnx-expire-watch-slow", "DEL under WATCH, at any delay: never another client's key",
         LOCK_2S(setnx_expire_watch, token_s), .invariants = INVARIANTS_OWN, SLOW(2)),
     ROW("setnx-expire-watch-loss", "... nor from a connection that broke",
         LOCK_2S(setnx_expire_watch, token_s), .invariants = INVARIANTS_OWN, SLOW(1), LOSS(1)),
     ROW("setnx-expire-watch-waiter",
-        "nobody waits, and a key without an end stays: a crash, one client less",
+        "no client waits, and a key without an end stays: a crash, one client less",
         LOCK_2S(setnx_expire_watch, token_s), .tries_once = true, CRASH(1),
         BREAKS_ONLY(CLEAN_END, 13)),
 
@@ -133,10 +133,10 @@ static const bwl_scenario table[] = {
     FAMILY("lock-foo", GETSET_MS(lock_foo), INVARIANTS_CALM, 40, 27),
 
     /* ---- setnx-getset by the server's clock: our own variant --------------------------------- */
-    GETSET("server-slow", "nothing is moved, nobody else's is removed, however late",
+    GETSET("server-slow", "no stamp is moved, no other key is removed, at any delay",
            GETSET_S(server),
            .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_HONEST |
-                         BWL_INVARIANT_TOLD,
+                         BWL_INVARIANT_REPORTED,
            .rounds = 2, SLOW(2)),
     GETSET("server-stale", "a key that others have left is taken over by one", GETSET_S(server),
            .invariants = INVARIANTS_EXCLUSION | BWL_INVARIANT_HONEST, STALE, SLOW(1)),
@@ -148,14 +148,13 @@ static const bwl_scenario table[] = {
     /* ---- way 1: SETNX; DEL ------------------------------------------------------------------- */
     ROW("way-1-calm", "SETNX, DEL: nothing goes wrong", WRITTEN(way_1, literal), CALM_TO_THE_END,
         .rounds = 2),
-    ROW("way-1-crash", "the holder dies, and nobody gets the lock ever again",
+    ROW("way-1-crash", "the holder dies, and no client gets the lock again",
         WRITTEN(way_1, literal), FOR_EVER, CRASH(1), BREAKS_ONLY(LIVE, 3)),
-    ROW("way-1-lost-answer", "the answer to SETNX is lost, and nobody gets the lock ever again",
+    ROW("way-1-lost-answer", "the answer to SETNX is lost, and no client gets the lock again",
         WRITTEN(way_1, literal), FOR_EVER, LOSS(1), BREAKS_ONLY(LIVE, 3)),
     ROW("way-1-lost-release", "a release does not get there, and the key stays",
         WRITTEN(way_1, literal), LOSS(1), BREAKS_ONLY(CLEAN_END, 10)),
-    ROW("way-1-late-release",
-        "a release may come as late as it likes: until then nobody has the lock",
+    ROW("way-1-late-release", "a release may be delayed: until then no other client has the lock",
         WRITTEN(way_1, literal), .invariants = INVARIANTS_OWN, .clients = 3, LOSS(1)),
     /* ---- way 2: EXPIRE 0 when DEL did not succeed -------------------------------------------- */
     ROW("way-2-crash", "the same as releasing twice: the deadlock stays", WRITTEN(way_2, literal),
@@ -177,8 +176,8 @@ static const bwl_scenario table[] = {
     ROW("way-3-skew", "a client whose clock is a lease ahead finds every lock over",
         IN_SECONDS(way_3, seconds), AHEAD(3000), BREAKS_EXCLUSION(12)),
     /* ---- way 4: a timestamp; when it is over: GETSET ----------------------------------------- */
-    ROW("way-4-calm", "GETSET: nobody is late, nobody dies", IN_SECONDS(way_4, seconds), CALM),
-    ROW("way-4-stale", "only one of those who find a key over gets it", IN_SECONDS(way_4, seconds),
+    ROW("way-4-calm", "GETSET: no delay, no crash", IN_SECONDS(way_4, seconds), CALM),
+    ROW("way-4-stale", "the key has expired: only one client gets it", IN_SECONDS(way_4, seconds),
         EXCLUSION, STALE),
     ROW("way-4-stale-three", "... of three as well", IN_SECONDS(way_4, seconds), EXCLUSION,
         .clients = 3, .tries_once = true, STALE),
@@ -193,7 +192,7 @@ static const bwl_scenario table[] = {
     ROW("way-4-crash", "a holder dies, and after its time another gets the lock",
         IN_SECONDS(way_4, seconds), KEEPS_LIVE, CRASH(1)),
     /* ---- way 5: SET NX EX; DEL --------------------------------------------------------------- */
-    ROW("way-5-calm", "SET NX EX, DEL: nobody is late, nobody dies", WRITTEN(way_5, literal),
+    ROW("way-5-calm", "SET NX EX, DEL: no delay, no crash", WRITTEN(way_5, literal),
         CALM_TO_THE_END, .rounds = 2),
     ROW("way-5-crash", "a holder dies, and after a lease another gets the lock",
         WRITTEN(way_5, literal), KEEPS_LIVE, CRASH(1)),
@@ -208,41 +207,39 @@ static const bwl_scenario table[] = {
     ROW("way-6-script", "a password of one's own, compared by a script: never another's key",
         WRITTEN(way_6, token), .clients = 3,
         .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_ONE_WORKER, SLOW(2)),
-    ROW("way-6-one-password", "the password of the listing, abc123, is everybody's",
+    ROW("way-6-one-password", "every client has the password of the listing, abc123",
         WRITTEN(way_6, literal), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 8)),
     ROW("way-6-get-del", "GET, then DEL: between the two the lock is another's",
         WRITTEN(get_del, token), .terms.answer_ms = 40, SLOW(1), BREAKS_ONLY(OWN_KEY, 10)),
 
     /* ---- milliseconds, buffers, a guard before DEL ------------------------------------------- */
-    ROW("by-time-calm", "GETSET by time: nobody is late, nobody dies",
-        WRITTEN(by_time, milliseconds), CALM),
-    ROW("by-time-stale", "only one of those who find a key over gets it",
+    ROW("by-time-calm", "GETSET by time: no delay, no crash", WRITTEN(by_time, milliseconds), CALM),
+    ROW("by-time-stale", "the key has expired: only one client gets it",
         WRITTEN(by_time, milliseconds), EXCLUSION, STALE),
     ROW("by-time-moved-stamp", "a loser's GETSET moves the winner's stamp",
         WRITTEN(by_time, milliseconds), STALE, BREAKS_ONLY(HONEST, 13)),
     ROW("by-time-skew", "clocks of different machines are compared", WRITTEN(by_time, milliseconds),
         AHEAD(40), BREAKS_EXCLUSION(10)),
-    ROW("by-time-no-sleep", "sleep_time is 0: who waits asks again and again",
+    ROW("by-time-no-sleep", "sleep_time is 0: the waiter asks again and again",
         WRITTEN(no_sleep, milliseconds), BREAKS_ONLY(PAUSES, 11)),
     ROW("guard-always-true", "a release that leaves the key alone says that it has released",
-        WRITTEN(guard_meant, milliseconds), BREAKS_ONLY(TOLD, 7)),
-    ROW("guard-not-owner",
-        "a guard is no ownership: who worked too long deletes its successor's lock",
+        WRITTEN(guard_meant, milliseconds), BREAKS_ONLY(REPORTED, 7)),
+    ROW("guard-not-owner", "a guard is no ownership: a slow holder deletes the next holder's lock",
         WRITTEN(guard_meant, milliseconds), BREAKS_ONLY(OWN_KEY, 15)),
     ROW("guard-as-written",
         "milliseconds compared with 0.003, a buffer in seconds: no better, no worse",
         WRITTEN(guard, milliseconds), BREAKS_ONLY(OWN_KEY, 15)),
     /* ---- SETNX, EXPIRE, repair; release under WATCH ------------------------------------------ */
-    ROW("watch-calm", "SETNX, EXPIRE: nobody is late, nobody dies", IN_SECONDS(watch, token_s),
+    ROW("watch-calm", "SETNX, EXPIRE: no delay, no crash", IN_SECONDS(watch, token_s),
         CALM_TO_THE_END),
-    ROW("watch-crash", "a holder dies before EXPIRE: who waits repairs it",
+    ROW("watch-crash", "a holder dies before EXPIRE: the waiter repairs it",
         IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_LIVE | INVARIANTS_EXCLUSION,
         FOR_EVER, CRASH(1)),
-    ROW("watch-slow", "DEL under WATCH, as late as it likes: never another's key",
+    ROW("watch-slow", "DEL under WATCH, at any delay: never another client's key",
         IN_SECONDS(watch, token_s), .invariants = BWL_INVARIANT_OWN_KEY, SLOW(2)),
     ROW("watch-lost", "... nor from a connection that broke", IN_SECONDS(watch, token_s),
         .invariants = BWL_INVARIANT_OWN_KEY, SLOW(1), LOSS(1)),
-    ROW("watch-ttl", "TTL compared with -2: no repair, and nobody gets the lock ever again",
+    ROW("watch-ttl", "TTL compared with -2: no repair, and no client gets the lock again",
         IN_SECONDS(watch_ttl, token_s), FOR_EVER, CRASH(1), BREAKS_ONLY(LIVE, 3)),
     ROW("watch-no-end", "the loop's variable never moves: it waits for ever",
         IN_SECONDS(watch_no_end, token_s), BREAKS_ONLY(IN_TIME, 49)),
@@ -255,11 +252,11 @@ static const bwl_scenario table[] = {
     ROW("watch-repair-by-del", "the repair is DEL: two holders without any fault",
         IN_SECONDS(watch_del, token_s), BREAKS_EXCLUSION(18)),
     /* ---- the Jedis lock ---------------------------------------------------------------------- */
-    ROW("jedis-calm", "nobody is late, nobody dies", WRITTEN(jedis, milliseconds), CALM),
+    ROW("jedis-calm", "no delay, no crash", WRITTEN(jedis, milliseconds), CALM),
     ROW("jedis-no-fault",
         "... in a second round a stamp is moved, and DEL removes what is not its own",
         WRITTEN(jedis, milliseconds), .rounds = 2, BREAKS_ONLY(OWN_KEY, 22)),
-    ROW("jedis-stale", "only one of those who find a key over gets it: synchronous, so safe",
+    ROW("jedis-stale", "the key has expired: only one client gets it: synchronous, so safe",
         WRITTEN(jedis, milliseconds), EXCLUSION, STALE),
     ROW("jedis-crash", "a holder dies, and after its time another gets the lock",
         WRITTEN(jedis, milliseconds), KEEPS_LIVE, CRASH(1)),

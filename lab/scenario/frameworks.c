@@ -10,7 +10,7 @@
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
 
-/* With the tokens that the lab hands out. */
+/* With the tokens of the lab. */
 static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
 
 #define RLOCK   OF(redisson), BY_RULES(token)
@@ -18,10 +18,10 @@ static const bwl_compat_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fence
 #define SYMFONY OF(symfony), BY_RULES(token)
 
 /* The key has a value of another kind. */
-#define MEETS_STRANGER                                                                 \
-    .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_FOREIGN | BWL_INVARIANT_TOLD | \
-                  BWL_INVARIANT_HEEDS_NO,                                              \
-    SLOW(1), STRANGER(1)
+#define FINDS_FOREIGN_LOCK                                                                 \
+    .invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_FOREIGN | BWL_INVARIANT_REPORTED | \
+                  BWL_INVARIANT_HEEDS_NO,                                                  \
+    SLOW(1), FOREIGN_LOCK(1)
 
 static const bwl_scenario table[] = {
     ROW("redisson-calm", "nothing goes wrong", RLOCK, .rounds = 2),
@@ -32,8 +32,8 @@ static const bwl_scenario table[] = {
     ROW("redisson-denial",
         "the server returns a temporary error, or no permission, in place of any reply", RLOCK,
         SLOW(1), LOSS(1), DENIAL(1), REFUSAL(1)),
-    ROW("redisson-stranger", "another program sets the key to a value of another kind", RLOCK,
-        MEETS_STRANGER),
+    ROW("redisson-foreign", "another program sets the key to a value of another kind", RLOCK,
+        FINDS_FOREIGN_LOCK),
     ROW("redisson-fenced", "a holder that was stopped writes: the resource rejects it by the fence",
         FENCED, .invariants = BWL_INVARIANT_FENCE, SLOW(3), WRITE(2)),
 
@@ -66,8 +66,8 @@ static const bwl_scenario table[] = {
     ROW("symfony-denial",
         "the server returns a temporary error, or no permission, in place of any reply", SYMFONY,
         SLOW(1), LOSS(1), DENIAL(1), REFUSAL(1)),
-    ROW("symfony-stranger", "another program sets the key to a value of another kind", SYMFONY,
-        MEETS_STRANGER),
+    ROW("symfony-foreign", "another program sets the key to a value of another kind", SYMFONY,
+        FINDS_FOREIGN_LOCK),
     ROW("symfony-clock",
         "the clock of one client is ahead by more than a lease: scores are the server's", SYMFONY,
         AHEAD(AHEAD_MS), .invariants = BWL_INVARIANT_ONE_HOLDER, SLOW(1)),

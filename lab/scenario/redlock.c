@@ -37,7 +37,7 @@ static const bwl_scenario table[] = {
     ROW("restart-waits", "a server restarts empty and has no vote for a lease",
         .server.young_wait = true, .wait_ms = 20, RESTART(1), THREE_SERVERS),
 
-    ROW("settle", "connections break and servers return errors while an attempt repeats",
+    ROW("resolve", "connections break and servers return errors while an attempt repeats",
         .terms.answer_ms = 16, .never_renews = true, LOSS(2), DENIAL(3), .servers = 3,
         .clients = 1),
 

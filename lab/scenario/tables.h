@@ -42,7 +42,7 @@
 #define RESTORE(N)          .budget[BWL_RESTORE] = (N)
 #define FAILOVER(N)         .budget[BWL_FAILOVER] = (N)
 #define EVICTION(N)         .budget[BWL_EVICTION] = (N)
-#define STRANGER(N)         .budget[BWL_STRANGER] = (N)
+#define FOREIGN_LOCK(N)     .budget[BWL_FOREIGN_LOCK] = (N)
 #define WALL(N)             .budget[BWL_WALL] = (N)
 #define WRITE(N)            .budget[BWL_WRITE] = (N)
 #define RATE(N)             .budget[BWL_RATE] = (N)
@@ -67,12 +67,13 @@ extern const bwl_compat_rules bwl_lab_rules_milliseconds;
 enum {
     /* Between clients, whatever one of them believes. */
     INVARIANTS_EXCLUSION = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER,
-    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_TOLD |
+    INVARIANTS_CALM      = INVARIANTS_EXCLUSION | BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_REPORTED |
                       BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_IN_TIME | BWL_INVARIANT_PAUSES,
     /* The server forgets, or its clock is wrong: what one client can know. */
     INVARIANTS_ONE_CLIENT = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_HAS_END |
-                            BWL_INVARIANT_TOLD | BWL_INVARIANT_HEEDS_NO | BWL_INVARIANT_TAKEN_BACK |
-                            BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_CLEAN_END,
+                            BWL_INVARIANT_REPORTED | BWL_INVARIANT_HEEDS_NO |
+                            BWL_INVARIANT_TAKEN_BACK | BWL_INVARIANT_NOT_STUCK |
+                            BWL_INVARIANT_CLEAN_END,
     INVARIANTS_QUEUE = (BWL_INVARIANTS_USUAL | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE) &
                        ~(unsigned)BWL_INVARIANTS_BACKWARDS,
     /* After a data loss or an early expiry: what one client can know. */

@@ -117,17 +117,18 @@ static bool has_ended(const explorer *x)
 }
 
 /* Records a reached world and queues it if it is new. */
-static uint32_t meet(explorer *x, uint32_t parent, const step *s)
+static uint32_t reach(explorer *x, uint32_t parent, const step *s)
 {
     bwl_seen_world world = {
         .fingerprint = s->fingerprint,
         .parent      = parent,
         .transition  = s->transition,
     };
-    uint32_t number = 0;
-    bwl_met  met    = bwl_seen_add(&x->seen, &world, &number);
+    uint32_t  number = 0;
+    bwl_visit visit  = bwl_seen_add(&x->seen, &world, &number);
 
-    if (met == BWL_MET_NO_ROOM || (met == BWL_MET_NEW && !bwl_frontier_put(&x->frontier, &s->to)))
+    if (visit == BWL_VISIT_NO_ROOM ||
+        (visit == BWL_VISIT_NEW && !bwl_frontier_put(&x->frontier, &s->to)))
         cut_short(x, BWL_CUT_MEMORY);
     return number;
 }
@@ -154,7 +155,7 @@ static void look_up(explorer *x, const step *s)
         found_broken(x, x->number, &s->transition, s->broken);
         return;
     }
-    number = meet(x, x->number, s);
+    number = reach(x, x->number, s);
     if (x->is_live && !has_ended(x) &&
         !bwl_live_step(&x->live, number, s->to.got_lock ? BWL_GOOD_LOCK : 0))
         cut_short(x, BWL_CUT_MEMORY);
@@ -244,7 +245,7 @@ static void search(explorer *x)
 
     bwl_world_start(&first->to, x->scenario);
     first->fingerprint = bwl_world_fingerprint(&first->to, x->search->plain);
-    (void)meet(x, BWL_NOBODY, first);
+    (void)reach(x, BWL_NOBODY, first);
     note_generation(x, 1);
     for (x->number = 0; x->frontier.count > 0 && !has_ended(x); x->number++) {
         if (x->number == next_generation) {
@@ -362,7 +363,7 @@ static void try_budget(quest *q, unsigned faults)
 }
 
 /* Distributes `left` faults over the budgets from `first` on, in every way. */
-static void hand_out(quest *q, unsigned first, unsigned left, unsigned faults)
+static void assign(quest *q, unsigned first, unsigned left, unsigned faults)
 {
     unsigned most;
 
@@ -375,7 +376,7 @@ static void hand_out(quest *q, unsigned first, unsigned left, unsigned faults)
     most = q->most[first] < left ? q->most[first] : left;
     for (unsigned share = 0; share <= most; share++) {
         q->scenario.budget[first] = (uint8_t)share;
-        hand_out(q, first + 1, left - share, faults);
+        assign(q, first + 1, left - share, faults);
     }
     q->scenario.budget[first] = 0;
 }
@@ -392,7 +393,7 @@ void bwl_smallest_budgets(const bwl_scenario *s, const bwl_search *search, unsig
         q.most[i] = s->budget[i] < faults_max ? s->budget[i] : (uint8_t)faults_max;
     memset(q.scenario.budget, 0, sizeof q.scenario.budget);
     for (unsigned faults = 0; faults <= faults_max && q.open != 0; faults++)
-        hand_out(&q, BWL_BUDGET_NONE + 1, faults, faults);
+        assign(&q, BWL_BUDGET_NONE + 1, faults, faults);
     for (unsigned invariant = 0; invariant < BWL_INVARIANTS_COUNT; invariant++)
         if (!ret_smallest[invariant].is_found) {
             ret_smallest[invariant].is_cut = q.is_cut;

@@ -109,7 +109,7 @@ void bwl_seen_prepare(const bwl_seen *seen, uint64_t fingerprint)
         __builtin_prefetch(&seen->places[(size_t)fingerprint & (seen->capacity - 1)]);
 }
 
-bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number)
+bwl_visit bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number)
 {
     size_t i;
 
@@ -118,16 +118,16 @@ bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_
         i = find(seen, world->fingerprint);
         if (seen->places[i] != 0) {
             *ret_number = (uint32_t)seen->places[i] - 1;
-            return BWL_MET_BEFORE;
+            return BWL_VISIT_BEFORE;
         }
     }
     if (!has_room(seen))
-        return BWL_MET_NO_ROOM;
+        return BWL_VISIT_NO_ROOM;
     i                         = find(seen, world->fingerprint);
     *ret_number               = seen->count++;
     seen->places[i]           = place_of(world->fingerprint, *ret_number);
     seen->worlds[*ret_number] = *world;
-    return BWL_MET_NEW;
+    return BWL_VISIT_NEW;
 }
 
 void bwl_seen_free(bwl_seen *seen)

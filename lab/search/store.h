@@ -30,11 +30,11 @@ typedef struct bwl_seen {
     bool            is_largest; /* there is no memory for a larger table */
 } bwl_seen;
 
-typedef enum bwl_met {
-    BWL_MET_NEW = 1,
-    BWL_MET_BEFORE,
-    BWL_MET_NO_ROOM, /* new, and no memory for it */
-} bwl_met;
+typedef enum bwl_visit {
+    BWL_VISIT_NEW = 1,
+    BWL_VISIT_BEFORE,
+    BWL_VISIT_NO_ROOM, /* new, and no memory for it */
+} bwl_visit;
 
 void bwl_seen_start(bwl_seen *seen, bwl_memory *memory);
 
@@ -42,7 +42,7 @@ void bwl_seen_start(bwl_seen *seen, bwl_memory *memory);
 void bwl_seen_prepare(const bwl_seen *seen, uint64_t fingerprint);
 
 /* The number of the fingerprint: 0, 1, 2 ... in order of discovery. */
-bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number);
+bwl_visit bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number);
 
 const bwl_seen_world *bwl_seen_at(const bwl_seen *seen, uint32_t number);
 

@@ -176,10 +176,10 @@ static uint64_t bits_of(const bool *flags, unsigned count)
 /* The deadlines of an acquire end with HELD; those of a hold begin with it. */
 static void put_hold(bwl_print *p, const bwl_hold *h)
 {
-    const bool flags[] = { h->would_wait, h->last_try, h->is_unknown, h->caller_extends,
-                           h->extend_again };
-    bool       sought  = bwl_hold_is_acquiring(h);
-    bool       held    = bwl_hold_is_held(h);
+    const bool flags[]   = { h->would_wait, h->last_try, h->is_unknown, h->caller_extends,
+                             h->extend_again };
+    bool       acquiring = bwl_hold_is_acquiring(h);
+    bool       held      = bwl_hold_is_held(h);
 
     bwl_put(p, (uint64_t)h->state << 48 | (uint64_t)h->last_error << 32 |
                    bits_of(flags, sizeof flags / sizeof flags[0]) << 8 |
@@ -188,7 +188,7 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
     bwl_put_token(p, bwl_token_read(h->request.token));
     bwl_put_time(p, h->timer_at);
     bwl_put_time(p, h->protocol_wakes_at);
-    if (sought || p->plain) {
+    if (acquiring || p->plain) {
         bwl_put_time(p, h->wait_deadline);
         bwl_put_time(p, h->attempt_ends_at);
     }
@@ -227,7 +227,7 @@ static void put_whole_message(bwl_print *p, const bwl_lab_client *c, const bwl_m
 
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
                    (uint64_t)message->acquires << 3 | (uint64_t)message->is_mine << 2 |
-                   (uint64_t)message->is_settled << 1 | of_round);
+                   (uint64_t)message->has_result << 1 | of_round);
     bwl_put(p, of_round ? message->tag : 0);
     put_question(p, message);
 }
@@ -247,7 +247,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     bool     of_round = c->is_running && message->round == c->round;
     uint64_t order = of_round ? bwl_token_state_of(&c->hold)->in_flight.last_tag - message->tag : 0;
 
-    bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
+    bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->has_result << 2 |
                    (uint64_t)of_round << 1 | current);
     bwl_put(p, p->plain ? order : 0);
     if (message->kind == BWL_MESSAGE_ANSWER)
@@ -274,9 +274,9 @@ static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 
 static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    const bool flags[] = { c->is_running,      c->caller.is_working,  c->book.was_slow,
-                           c->book.was_kept,   c->caller.is_told_end, c->caller.extends,
-                           c->caller.releases, c->caller.cancels,     c->book.is_removed,
+    const bool flags[] = { c->is_running,      c->caller.is_working,       c->book.was_slow,
+                           c->book.was_kept,   c->caller.has_final_result, c->caller.extends,
+                           c->caller.releases, c->caller.cancels,          c->book.is_removed,
                            c->caller.yields };
     uint64_t   of_round =
         (uint64_t)c->book.asked_now << 16 | bits_of(flags, sizeof flags / sizeof flags[0]);
@@ -366,7 +366,7 @@ static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
 static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
-    uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
+    uint64_t grants[BWL_CLIENTS_MAX + 1]     = { w->resource.grant_number };
     uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
 
     if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
@@ -376,14 +376,14 @@ static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
         if (!c->is_running)
             continue;
         came[i]           = bwl_hold_is_acquiring(&c->hold) ? c->book.came : 0;
-        turns[i + 1]      = c->book.turn;
+        grants[i + 1]     = c->book.grant_number;
         fences[2 * i + 2] = c->hold.fence;
         fences[2 * i + 3] = c->book.fence;
     }
     if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
-        put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
+        put_ranks(p, grants, BWL_CLIENTS_MAX + 1);
         fences[2 * BWL_CLIENTS_MAX + 2] = (uint64_t)bwl_model_counter(&w->servers[BWL_ONLY].redis);
         put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 3);
     }
@@ -453,7 +453,7 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     }
     put_data(p, &server->redis.data, server->redis.now);
     if (p->is_queue) {
-        bwl_put_line(p, w, &server->redis.data, order);
+        bwl_put_queue_order(p, w, &server->redis.data, order);
         bwl_put_fences(p, w);
     } else if (!p->is_token) {
         put_connections(p, w, order);
@@ -464,11 +464,11 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     if (w->left[BWL_RESTORE] > 0)
         put_data(p, &w->saved, server->redis.now);
     if (p->is_queue && w->left[BWL_RESTORE] > 0)
-        bwl_put_line(p, w, &w->saved, order);
+        bwl_put_queue_order(p, w, &w->saved, order);
     if (w->left[BWL_FAILOVER] > 0)
         put_data(p, &w->previous, server->redis.now);
     if (p->is_queue && w->left[BWL_FAILOVER] > 0)
-        bwl_put_line(p, w, &w->previous, order);
+        bwl_put_queue_order(p, w, &w->previous, order);
     put_book(p, w, order);
     return finish(p->hash);
 }
@@ -508,7 +508,7 @@ static void put_message_of_several(bwl_print *p, const bwl_world *w, const bwl_l
 
     bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->command << 16 |
                    (uint64_t)message->answer << 8 | (uint64_t)is_current << 2 |
-                   (uint64_t)message->is_settled << 1 | message->acquires);
+                   (uint64_t)message->has_result << 1 | message->acquires);
     if (is_open)
         bwl_put_token(p, message->token);
     if (is_open && w->scenario->budget[BWL_STOP] > 0)

@@ -92,8 +92,8 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
 void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
                              const bwl_message *message);
 void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client);
-void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
-                  const uint8_t *order);
+void bwl_put_queue_order(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
+                         const uint8_t *order);
 /* For a lock that is a sorted set; its queue is another key. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now);
 void bwl_put_fences(bwl_print *p, const bwl_world *w);

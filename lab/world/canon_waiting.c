@@ -196,7 +196,7 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
     bool     is_latest  = of_round && message->tag == w->waiting.waiters[client].latest_tag;
 
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
-                   (uint64_t)confirms << 5 | (uint64_t)message->is_settled << 4 |
+                   (uint64_t)confirms << 5 | (uint64_t)message->has_result << 4 |
                    (uint64_t)(message->tag == 0) << 3 | (uint64_t)of_round << 2 |
                    (uint64_t)is_current << 1 | is_latest);
     bwl_put_token(p, message->token);
@@ -221,9 +221,9 @@ void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
     unsigned              other =
         w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].push_channel;
 
-    bwl_put(p, (uint64_t)(w->clients[client].book.turn != 0) << 24 | (uint64_t)s->orphans << 16 |
-                   (uint64_t)s->maybe_orphans << 8 | (uint64_t)s->is_connected << 2 |
-                   (uint64_t)s->may_kill << 1 | s->was_cut);
+    bwl_put(p, (uint64_t)(w->clients[client].book.grant_number != 0) << 24 |
+                   (uint64_t)s->orphans << 16 | (uint64_t)s->maybe_orphans << 8 |
+                   (uint64_t)s->is_connected << 2 | (uint64_t)s->may_kill << 1 | s->was_cut);
     bwl_put(p, age_of(w, client, other));
     bwl_put_token(p, s->named_token);
     put_rank(p, &p->drawn->tickets, w->clients[client].is_running ? s->ticket : 0);
@@ -255,12 +255,12 @@ static void put_heartbeats(bwl_print *p, const bwl_world *w, const bwl_model_dat
     }
 }
 
-void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
-                  const uint8_t *order)
+void bwl_put_queue_order(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
+                         const uint8_t *order)
 {
     const bwl_model_item *item = NULL;
 
-    while ((item = bwl_model_line_next(data, item)) != NULL) {
+    while ((item = bwl_model_queue_next(data, item)) != NULL) {
         bwl_member m = bwl_member_of(item->member);
         bwl_put_token(p, m.token);
         bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.push_channel) << 16 |

@@ -16,14 +16,14 @@ enum { MUTATION_MS = 3 };
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-static void held_told(bwl_world *w, bwl_lab_client *c)
+static void report_held(bwl_world *w, bwl_lab_client *c)
 {
     bwl_ms extend_ms = w->scenario->extend_ms;
     bwl_ms until     = c->caller.extended_at + extend_ms - bwl_drift_ms(extend_ms);
     bool   asked     = c->caller.is_working ? c->caller.extends : !c->caller.cancels;
 
-    if (!asked || c->caller.releases || c->caller.is_told_end)
-        w->broken |= BWL_INVARIANT_TOLD;
+    if (!asked || c->caller.releases || c->caller.has_final_result)
+        w->broken |= BWL_INVARIANT_REPORTED;
     if (!c->caller.is_working && bwl_wait_is_kept(w)) {
         /* After a data loss, an older holder may get its result later. */
         if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 &&
@@ -39,7 +39,7 @@ static void held_told(bwl_world *w, bwl_lab_client *c)
     }
     if (c->caller.extends && c->hold.until < bwl_ms_min(until, c->hold.ends_at))
         w->broken |=
-            BWL_INVARIANT_TOLD; /* it must reach that time, or the end of the maximum hold */
+            BWL_INVARIANT_REPORTED; /* it must reach that time, or the end of the maximum hold */
     c->caller.due_by     = BWL_NEVER;
     c->caller.is_working = true;
     c->caller.extends    = false;
@@ -82,8 +82,9 @@ static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_ki
 /* Renewal tolerates one failure.  (A server that loses the key takes the lock from any holder.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
-    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE, BWL_FAILOVER,
-                                              BWL_EVICTION, BWL_STRANGER, BWL_STOP };
+    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE,
+                                              BWL_FAILOVER, BWL_EVICTION, BWL_FOREIGN_LOCK,
+                                              BWL_STOP };
     const bwl_scenario     *s             = w->scenario;
     bool                    server_failed = false;
     unsigned                faults        = 0;
@@ -97,28 +98,28 @@ static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
            !server_failed && faults <= 1;
 }
 
-static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
+static void caller_gets(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
 {
     if (out->kind == BWL_PENDING)
         return;
     if (out->kind == BWL_HELD) {
-        held_told(w, c);
+        report_held(w, c);
         return;
     }
     if (bwl_hold_is_held(&c->hold)) { /* the extension failed; the hold continues */
         if (!c->caller.extends || out->kind == BWL_LOST)
-            w->broken |= BWL_INVARIANT_TOLD;
+            w->broken |= BWL_INVARIANT_REPORTED;
         c->caller.extends = false;
         return;
     }
-    if (c->caller.is_told_end || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
-        w->broken |= BWL_INVARIANT_TOLD;
+    if (c->caller.has_final_result || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
+        w->broken |= BWL_INVARIANT_REPORTED;
     if (out->kind == BWL_LOST && is_lost_for_nothing(w, c))
         w->broken |= BWL_INVARIANT_KEEPS;
-    c->caller.is_told_end = true;
-    c->caller.is_working  = false;
-    c->book.was_slow      = false;
-    c->caller.due_by      = c->clock.now + w->scenario->terms.answer_ms; /* time to clean up */
+    c->caller.has_final_result = true;
+    c->caller.is_working       = false;
+    c->book.was_slow           = false;
+    c->caller.due_by           = c->clock.now + w->scenario->terms.answer_ms; /* time to clean up */
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
@@ -172,8 +173,8 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
 
 static void round_over(bwl_world *w, bwl_lab_client *c)
 {
-    if (!c->caller.is_told_end)
-        w->broken |= BWL_INVARIANT_TOLD;
+    if (!c->caller.has_final_result)
+        w->broken |= BWL_INVARIANT_REPORTED;
     c->is_running        = false;
     c->caller.is_working = false;
     c->is_unaware        = false;
@@ -208,11 +209,11 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
         c->wake_at = fx->wake_at;
     if ((w->scenario->mutations & BWL_MUTATION_LATE_TIMER) != 0)
         c->wake_at = bwl_ms_add(c->wake_at, MUTATION_MS);
-    bool was_disowned = c->caller.due_by == BWL_NEVER && c->caller.is_told_end;
-    caller_hears(w, c, &fx->outcome);
+    bool was_revoked = c->caller.due_by == BWL_NEVER && c->caller.has_final_result;
+    caller_gets(w, c, &fx->outcome);
     if (c->hold.state == BWL_HOLD_REVOKED)
         c->caller.due_by = BWL_NEVER; /* until the caller releases */
-    else if (was_disowned)
+    else if (was_revoked)
         c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms;
     if (c->hold.state == BWL_HOLD_OVER)
         round_over(w, c);
@@ -222,7 +223,7 @@ static void compare_with(bwl_world *w, unsigned client, past before)
 {
     past present = look_at(w, client);
 
-    if (before.was_over && !w->clients[client].caller.is_told_end)
+    if (before.was_over && !w->clients[client].caller.has_final_result)
         w->broken |= BWL_INVARIANT_TELLS_LOSS;
     if (present.until != 0 && present.until < before.until)
         w->broken |= BWL_INVARIANT_NOT_NEARER;
@@ -351,7 +352,7 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     c->book.was_slow     = false;
     c->caller.extends    = false;
     c->caller.due_by     = due_after(w, c, s->wait_ms);
-    c->book.came = c->book.turn = c->book.fence = 0;
+    c->book.came = c->book.grant_number = c->book.fence = 0;
     bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_ms_add(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -397,8 +398,8 @@ static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value 
     room->hash = (uint64_t)answer->timestamp;
 }
 
-void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
-                         const bwl_message *question, uint8_t chance)
+void bwl_sim_client_delivered(bwl_world *w, unsigned client, unsigned server,
+                              const bwl_message *question, uint8_t chance)
 {
     bwl_lab_client *c  = &w->clients[client];
     bwl_event       ev = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
@@ -459,7 +460,7 @@ void bwl_sim_client_learns(bwl_world *w, unsigned client)
         bwl_hold_give_back(&c->hold, moment(w, client), &fx);
         after(w, client, &fx);
     }
-    if (!c->caller.is_told_end)
+    if (!c->caller.has_final_result)
         w->broken |= BWL_INVARIANT_TELLS_LOSS;
 }
 
@@ -474,7 +475,7 @@ void bwl_sim_client_crash(bwl_world *w, unsigned client)
         if (owner != 0 && bwl_token_client(owner) == client)
             w->servers[k].key_excused = true;
     }
-    c->caller.is_told_end  = true;
-    c->caller.trusts_until = 0;
+    c->caller.has_final_result = true;
+    c->caller.trusts_until     = 0;
     round_over(w, c);
 }

@@ -44,16 +44,16 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t c
 
     assert(link->answered > 0);
     link->answered--;
-    for (unsigned i = 0; answer.is_settled && i < link->count; i++) {
+    for (unsigned i = 0; answer.has_result && i < link->count; i++) {
         bwl_message *other = &link->messages[i];
-        if (other->is_settled)
+        if (other->has_result)
             continue;
-        other->is_settled = true;
-        answer.is_settled = false;
+        other->has_result = true;
+        answer.has_result = false;
         answer.tag        = other->tag;
         answer.round      = other->round;
     }
-    if (answer.is_settled || bwl_wait_asks_again(w, client, &answer))
+    if (answer.has_result || bwl_wait_asks_again(w, client, &answer))
         return;
     if (answer.kind == BWL_MESSAGE_PUSH) {
         bwl_sim_client_pushed(w, client, &answer, chance);
@@ -61,7 +61,7 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t c
     }
     if (answer.kind == BWL_MESSAGE_CUT_OFF || answer.answer > BWL_NO)
         excuse(w, client, server, &answer);
-    bwl_sim_client_told(w, client, k, &answer, chance);
+    bwl_sim_client_delivered(w, client, k, &answer, chance);
 }
 
 /* With several servers, each link keeps a few late messages; the rest is lost. */
@@ -170,17 +170,17 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned k, unsigned un
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned k)
 {
     bwl_link   *link = &w->servers[k].links[client];
-    bwl_message told = { 0 };
+    bwl_message cut  = { 0 };
 
-    for (unsigned i = 0; i < link->count && told.kind == 0; i++)
-        if (!link->messages[i].is_settled) {
-            link->messages[i].is_settled = true;
-            told                         = link->messages[i];
+    for (unsigned i = 0; i < link->count && cut.kind == 0; i++)
+        if (!link->messages[i].has_result) {
+            link->messages[i].has_result = true;
+            cut                          = link->messages[i];
         }
-    assert(told.kind != 0);
-    told.kind = BWL_MESSAGE_CUT_OFF;
-    excuse(w, client, &w->servers[k], &told);
-    bwl_sim_client_told(w, client, k, &told, 0);
+    assert(cut.kind != 0);
+    cut.kind = BWL_MESSAGE_CUT_OFF;
+    excuse(w, client, &w->servers[k], &cut);
+    bwl_sim_client_delivered(w, client, k, &cut, 0);
 }
 
 void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned k)

@@ -19,8 +19,8 @@ void bwl_sim_client_event(bwl_world *w, unsigned client, bwl_event ev, uint8_t c
 
 /* Delivers an answer to this command, or the loss of its connection.  Commands of earlier rounds
  * are ignored. */
-void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
-                         const bwl_message *question, uint8_t chance);
+void bwl_sim_client_delivered(bwl_world *w, unsigned client, unsigned server,
+                              const bwl_message *question, uint8_t chance);
 
 void bwl_sim_client_learns(bwl_world *w, unsigned client);
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance);
@@ -79,7 +79,7 @@ bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message
 
 void bwl_wait_push(bwl_world *w, const bwl_grant *grant);
 
-void bwl_wait_greet(bwl_world *w, unsigned client);
+void bwl_wait_handshake(bwl_world *w, unsigned client);
 
 void bwl_wait_add_transitions(const bwl_world *w, bwl_transitions *transitions, unsigned client);
 void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions);

@@ -19,12 +19,12 @@ typedef struct bwl_mutant_state {
     bwl_verb verb;
     bool     again;
     unsigned blows;   /* hammers: how often in a row */
-    bool     is_lost; /* asks_on: in doubt */
+    bool     is_lost; /* asks_on: the outcome is unknown */
 } bwl_mutant_state;
 
 typedef struct bwl_queue_mutant_state {
     bwl_queue_state inner;
-    bwl_ms          until; /* that was told */
+    bwl_ms          until; /* that was reported */
 } bwl_queue_mutant_state;
 
 /* The states of a hold, in its memory.  A wrapper around a protocol stores that protocol's state

@@ -28,7 +28,7 @@
     X(RESTORE, ONE_SERVER, "restore", "the server restarts from an older snapshot")                \
     X(FAILOVER, ONE_SERVER, "failover", "a replica without the last write takes over")             \
     X(EVICTION, ONE_SERVER, "eviction", "the server evicts the key")                               \
-    X(STRANGER, ONE_SERVER, "stranger", "another program sets the key to a foreign value")         \
+    X(FOREIGN_LOCK, ONE_SERVER, "foreign", "another program sets the key to a foreign value")      \
     X(WALL, ONE_SERVER, "wall", "a client's wall clock steps")                                     \
     X(WRITE, ONE_SERVER, "write", "no fault: a holder writes to the protected resource")           \
     X(RATE, SERVERS, "rate", "a client's clock runs at a wrong rate from then on")                 \
@@ -68,7 +68,8 @@ bool bwl_budget_wants_one_server(bwl_budget budget);
     X(CREATES, "no creation", "a command other than an acquire created the key")                 \
     X(HAS_END, "ends by itself", "a key outlives its lease")                                     \
     X(HONEST, "honest lease", "a client counts on more time than the server gives it")           \
-    X(TOLD, "told once", "a caller got an impossible result, or one after the end, or none")     \
+    X(REPORTED, "reported once",                                                                 \
+      "a caller got an impossible result, or one after the end, or none")                        \
     X(HEEDS_NO, "heeds no",                                                                      \
       "a client still believes that it holds the lock after the server said no or was replaced") \
     X(TELLS_LOSS, "tells the loss",                                                              \

@@ -24,7 +24,7 @@ typedef struct bwl_message {
     uint8_t  answer;     /* ANSWER: a bwl_answer */
     uint8_t  connection; /* late: messages of one connection stay in order */
     uint8_t  round;      /* of the client that sent it */
-    bool     is_settled; /* the client has a result for this command */
+    bool     has_result; /* the client has a result for this command */
     bool     acquires;   /* the client was acquiring */
     bool     is_mine;    /* ANSWER: the value is the client's own */
     uint16_t token;

@@ -129,7 +129,7 @@ static void add_link_faults(const bwl_world *w, bwl_transitions *transitions, un
         const bwl_message *message = &link->messages[i];
         is_open                    = is_open || message->kind == BWL_MESSAGE_REQUEST ||
                   (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT);
-        awaits = awaits || !message->is_settled;
+        awaits = awaits || !message->has_result;
     }
     if (keeps && awaits)
         add_at(transitions, BWL_TRANSITION_STOP_WAITING, client, k, 0);
@@ -192,8 +192,8 @@ static void add_only_server_faults(const bwl_world *w, bwl_transitions *transiti
         if ((w->scenario->server.evicts & 1u << key) != 0 &&
             redis->data.keys[key].kind != BWL_KIND_NONE)
             bwl_transitions_add(transitions, BWL_TRANSITION_EVICT, 0, key);
-    if (w->left[BWL_STRANGER] > 0)
-        bwl_transitions_add(transitions, BWL_TRANSITION_STRANGER, 0, 0);
+    if (w->left[BWL_FOREIGN_LOCK] > 0)
+        bwl_transitions_add(transitions, BWL_TRANSITION_FOREIGN_LOCK, 0, 0);
     if (bwl_wait_is_kept(w))
         bwl_wait_add_of_server(w, transitions);
 }

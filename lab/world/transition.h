@@ -8,7 +8,7 @@
 /* X(NAME, name in files, budget that pays (SERVE and PASS: see transition.c), who acts, words).
  *
  * SERVE: the server executes the next command; which: an error to answer instead, or 0.
- * SERVE_LATE: a late one; which: its index.  DELIVER: the client hears the next answer.
+ * SERVE_LATE: a late one; which: its index.  DELIVER: the client gets the next answer.
  * PASS: time, to the next instant; which: 1: to just before it.
  * BREAK: the connection; which: how many commands are unsent.  STOP_WAITING: a mutation: keeps it.
  * EVICT: which: the key.  CLOSE: the server closes a client's old connection.
@@ -32,7 +32,7 @@
     X(RESTORE, "restore", RESTORE, SERVER_FAULT, "RESTARTS with what it saved")              \
     X(FAILOVER, "failover", FAILOVER, SERVER_FAULT, "ANOTHER takes over, one change behind") \
     X(EVICT, "evict", EVICTION, SERVER_FAULT, NULL)                                          \
-    X(STRANGER, "stranger", STRANGER, SERVER_FAULT, "a STRANGER sets the key")               \
+    X(FOREIGN_LOCK, "foreign", FOREIGN_LOCK, SERVER_FAULT, "ANOTHER PROGRAM sets the key")   \
     X(STEP_WALL, "step-wall", WALL, CLIENT_FAULT, "its TIME OF DAY steps")                   \
     X(WRITE, "write", WRITE, CLIENT, "writes")                                               \
     X(RATE, "rate", RATE, CLIENT_FAULT, NULL)                                                \
@@ -41,7 +41,7 @@
     X(CLOSE, "close", BUDGET_NONE, SERVER, NULL)                                             \
     X(BORROW, "borrow", BORROWER, SERVER_FAULT, "a BORROWER takes the key")                  \
     X(GIVE_BACK, "give-back", BUDGET_NONE, SERVER, "the borrower deletes its key")           \
-    X(SILENCE, "silence", SILENCE, SERVER_FAULT, "takes the FIRST IN LINE FOR DEAD")         \
+    X(SILENCE, "silence", SILENCE, SERVER_FAULT, "takes the FIRST IN THE QUEUE FOR DEAD")    \
     X(YIELD, "yield", YIELD, CLIENT, "yield")                                                \
     X(HALT, "halt", STOP, SERVER_FAULT, "STOPS")                                             \
     X(GO_ON, "go-on", BUDGET_NONE, SERVER, "goes on")                                        \

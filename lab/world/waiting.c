@@ -28,7 +28,7 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 
 static void new_owner(bwl_world *w, uint16_t owner)
 {
-    bool is_of_client = owner != 0 && owner != BWL_TOKEN_OF_STRANGER;
+    bool is_of_client = owner != 0 && owner != BWL_TOKEN_FOREIGN;
 
     w->waiting.owner         = owner;
     w->waiting.is_orphan     = false;
@@ -50,7 +50,7 @@ void bwl_wait_look_at_owner(bwl_world *w)
 
     if (w->waiting.owner != owner)
         new_owner(w, owner);
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->waiting.is_orphan || is_wanted(w, owner))
+    if (owner == 0 || owner == BWL_TOKEN_FOREIGN || w->waiting.is_orphan || is_wanted(w, owner))
         return;
     waiter               = &w->waiting.waiters[bwl_token_client(owner)];
     w->waiting.is_orphan = true;
@@ -132,13 +132,13 @@ void bwl_wait_drop_pushes(bwl_world *w, unsigned client)
         bwl_wait_lose_push(w, client);
 }
 
-static void greet(bwl_world *w, unsigned client)
+static void handshake(bwl_world *w, unsigned client)
 {
     bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
     if ((w->scenario->mutations & BWL_MUTATION_FENCE_BARE) == 0)
         bwl_model_queue_fence_minimum(&w->servers[BWL_ONLY].redis);
-    bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, waiter->push_channel);
+    bwl_model_queue_subscribe(&w->servers[BWL_ONLY].redis, client, waiter->push_channel);
     waiter->is_connected = true;
 }
 
@@ -146,7 +146,7 @@ static void greet(bwl_world *w, unsigned client)
 void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages)
 {
     if (has_messages && !w->waiting.waiters[client].is_connected)
-        greet(w, client);
+        handshake(w, client);
     if (w->waiting.waiters[client].is_connected)
         bwl_model_redis_break(&w->servers[BWL_ONLY].redis, client);
 }
@@ -265,7 +265,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
         if (i != client && c->is_running && bwl_hold_is_acquiring(&c->hold) && c->book.came != 0 &&
-            c->book.came < w->clients[client].book.came && c->book.turn == 0 &&
+            c->book.came < w->clients[client].book.came && c->book.grant_number == 0 &&
             !w->waiting.waiters[i].was_cut)
             return true;
     }
@@ -273,7 +273,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 }
 
 /* Notes the order of arrivals and grants, for the invariants. */
-static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
+static void note_grant(bwl_world *w, const bwl_message *message, uint16_t was_of)
 {
     uint16_t        owner  = bwl_model_owner(&w->servers[BWL_ONLY].redis);
     unsigned        asker  = bwl_token_client(message->token);
@@ -288,13 +288,13 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
 
     if (joins && c->is_running && message->round == c->round && c->book.came == 0)
         c->book.came = ++w->arrivals;
-    if (owner == 0 || owner == was_of || owner == BWL_TOKEN_OF_STRANGER)
+    if (owner == 0 || owner == was_of || owner == BWL_TOKEN_FOREIGN)
         return;
     c = &w->clients[winner];
     if (!c->is_running || !bwl_hold_is_acquiring(&c->hold) ||
         bwl_world_token_of(w, winner) != owner)
         return;
-    c->book.turn = ++w->turns;
+    c->book.grant_number = ++w->grants_count;
     if (c->book.came != 0 && is_before_others(w, winner))
         w->broken |= BWL_INVARIANT_FIRST_COME;
 }
@@ -317,10 +317,10 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
         if (reply.silent[i] == bwl_world_token_of(w, client))
             w->waiting.waiters[client].was_cut = true; /* it was skipped as dead */
     }
-    note_turn(w, message, was_of);
+    note_grant(w, message, was_of);
     if (reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX &&
         !bwl_model_exists(redis, BWL_MODEL_LOCK) && !bwl_model_exists(redis, BWL_MODEL_QUEUE))
-        w->broken |= BWL_INVARIANT_TOLD;
+        w->broken |= BWL_INVARIANT_REPORTED;
     return reply.grant;
 }
 
@@ -349,7 +349,7 @@ void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
     link->answered++;
 }
 
-void bwl_wait_greet(bwl_world *w, unsigned client)
+void bwl_wait_handshake(bwl_world *w, unsigned client)
 {
     const bwl_lab_waiter *waiter = &w->waiting.waiters[client];
 
@@ -357,7 +357,7 @@ void bwl_wait_greet(bwl_world *w, unsigned client)
         return;
     if (waiter->may_kill && !w->scenario->queue.never_kills)
         bwl_wait_close(w, client);
-    greet(w, client);
+    handshake(w, client);
 }
 
 /* ---- transitions ----------------------------------------------------------------------------- */
@@ -380,7 +380,7 @@ void bwl_wait_add_of_server(const bwl_world *w, bwl_transitions *transitions)
 
     if (w->left[BWL_BORROWER] > 0 && owner == 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_BORROW, 0, 0);
-    if (owner == BWL_TOKEN_OF_STRANGER && w->scenario->budget[BWL_BORROWER] > 0)
+    if (owner == BWL_TOKEN_FOREIGN && w->scenario->budget[BWL_BORROWER] > 0)
         bwl_transitions_add(transitions, BWL_TRANSITION_GIVE_BACK, 0, 0);
     if (w->left[BWL_SILENCE] > 0 && bwl_model_exists(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE))
         bwl_transitions_add(transitions, BWL_TRANSITION_SILENCE, 0, 0);
@@ -410,7 +410,7 @@ void bwl_wait_close(bwl_world *w, unsigned client)
 void bwl_wait_silence(bwl_world *w)
 {
     bwl_model_redis *redis  = &w->servers[BWL_ONLY].redis;
-    uint32_t         member = bwl_model_line_next(&redis->data, NULL)->member;
+    uint32_t         member = bwl_model_queue_next(&redis->data, NULL)->member;
     uint16_t         token  = bwl_member_of(member).token;
 
     w->waiting.waiters[bwl_token_client(token)].was_cut = true;

@@ -62,13 +62,13 @@ static bool is_free(const bwl_world *w)
 }
 
 /* The longest pause between two attempts, and between two heartbeats of a waiter. */
-enum { PAUSE_MAX_MS = 500, BEAT_MAX_MS = 2000 };
+enum { PAUSE_MAX_MS = 500, HEARTBEAT_MAX_MS = 2000 };
 
 /* True if the lock is free and this client sleeps for longer than a pause. */
 static bool is_not_woken_up(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c       = &w->clients[client];
-    bwl_ms                most_ms = bwl_wait_is_kept(w) ? BEAT_MAX_MS : PAUSE_MAX_MS;
+    bwl_ms                most_ms = bwl_wait_is_kept(w) ? HEARTBEAT_MAX_MS : PAUSE_MAX_MS;
 
     return c->is_running && c->wake_at > c->clock.now + most_ms &&
            bwl_hold_is_acquiring(&c->hold) && is_free(w) && !bwl_world_awaits(w, client);
@@ -93,7 +93,7 @@ static bool has_end(const bwl_world *w, const bwl_server *server)
     uint16_t              owner = bwl_model_owner(&server->redis);
     const bwl_lab_client *c;
 
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER)
+    if (owner == 0 || owner == BWL_TOKEN_FOREIGN)
         return true;
     c = &w->clients[bwl_token_client(owner)];
     if (bwl_model_lock(&server->redis)->lasts) /* a second command sets the end */
@@ -111,7 +111,7 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
     const bwl_lab_client *c;
     const bwl_link       *link;
 
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || server->key_excused || bwl_wait_is_kept(w))
+    if (owner == 0 || owner == BWL_TOKEN_FOREIGN || server->key_excused || bwl_wait_is_kept(w))
         return true; /* waiting.c checks locks with a queue */
     if (w->scenario->servers > 1 &&
         (bwl_world_used(w, BWL_LOSS) || bwl_world_used(w, BWL_CRASH) || server->was_faulty))
@@ -143,7 +143,8 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
         c->hold.until > bwl_ms_add(c->caller.held_since, w->scenario->terms.max_hold_ms);
 
     return (is_honest(w, client) ? 0u : BWL_INVARIANT_HONEST) |
-           (is_stuck ? BWL_INVARIANT_NOT_STUCK : 0u) | (is_forgotten ? BWL_INVARIANT_TOLD : 0u) |
+           (is_stuck ? BWL_INVARIANT_NOT_STUCK : 0u) |
+           (is_forgotten ? BWL_INVARIANT_REPORTED : 0u) |
            (is_overdue ? BWL_INVARIANT_IN_TIME : 0u) |
            (is_not_woken_up(w, client) ? BWL_INVARIANT_LOST_WAKE_UP : 0u) |
            (is_unwoken ? BWL_INVARIANT_WAKES : 0u) | (is_beyond ? BWL_INVARIANT_MAX_HOLD : 0u);
@@ -168,7 +169,7 @@ bool bwl_world_ended_clean(const bwl_world *w)
             return false;
     for (unsigned k = 0; k < w->scenario->servers; k++) {
         uint16_t owner = bwl_model_owner(&w->servers[k].redis);
-        if (owner != 0 && owner != BWL_TOKEN_OF_STRANGER)
+        if (owner != 0 && owner != BWL_TOKEN_FOREIGN)
             return false;
         for (unsigned i = 0; i < w->scenario->clients; i++)
             if (w->servers[k].links[i].late_count > 0)

@@ -35,9 +35,9 @@ static void server_comes_back(bwl_world *w, unsigned k, bwl_model_data back)
     }
 }
 
-static void set_by_stranger(bwl_server *server)
+static void set_foreign_lock(bwl_server *server)
 {
-    bwl_model_set(&server->redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_OF_STRANGER);
+    bwl_model_set(&server->redis, BWL_MODEL_LOCK, BWL_MODEL_FOREIGN_VALUE, BWL_TOKEN_FOREIGN);
 }
 
 /* Forgets a saved key that has expired: it cannot come back. */
@@ -68,7 +68,7 @@ static void leave_stale_key(bwl_world *w)
     int64_t                 timestamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
     bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
-                  bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, timestamp), BWL_TOKEN_OF_STRANGER);
+                  bwl_model_value(rules, BWL_TOKEN_FOREIGN, timestamp), BWL_TOKEN_FOREIGN);
     w->servers[BWL_ONLY].key_excused = true;
 }
 
@@ -124,7 +124,7 @@ static void note_served(bwl_world *w, unsigned client, const bwl_message *messag
     if (was_of == bwl_model_owner(&w->servers[BWL_ONLY].redis) ||
         bwl_model_owner(&w->servers[BWL_ONLY].redis) != bwl_world_token_of(w, client))
         return;
-    c->book.turn = ++w->turns;
+    c->book.grant_number = ++w->grants_count;
     if (w->scenario->server.fences)
         c->book.fence = ++w->fences;
     if (is_before_others(w, client))
@@ -138,10 +138,12 @@ static void note_write(bwl_world *w, unsigned client)
     bool                  is_fenced = c->hold.fence != 0;
     bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
 
-    if (is_taken ? c->book.turn < w->resource.turn : c->book.turn >= w->resource.turn)
+    if (is_taken ? c->book.grant_number < w->resource.grant_number
+                 : c->book.grant_number >= w->resource.grant_number)
         w->broken |= BWL_INVARIANT_FENCE;
     if (is_taken)
-        w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->book.turn };
+        w->resource =
+            (bwl_resource){ .fence = c->hold.fence, .grant_number = c->book.grant_number };
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -176,7 +178,7 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
     bool has_other  = was->data.keys[BWL_MODEL_LOCK].value != bwl_model_lock(&server->redis)->value;
     unsigned client = bwl_token_client(message->token);
 
-    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || has_other))
+    if (was->owner == BWL_TOKEN_FOREIGN && (has_changed || has_other))
         w->broken |= BWL_INVARIANT_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != message->token &&
              was->owner != message->previous_token && !may_take_over(message))
@@ -263,7 +265,7 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
     assert(link->answered < link->count);
     server->was_faulty = server->was_faulty || instead != 0;
     if (queues)
-        bwl_wait_greet(w, client);
+        bwl_wait_handshake(w, client);
     if (queues && instead == BWL_RETRYABLE)
         grant = bwl_wait_serve_without_memory(w, message);
     if (message->command == REDIS_REPLICATED && instead == BWL_RETRYABLE)
@@ -372,8 +374,8 @@ static void carry_out(bwl_world *w, bwl_transition transition)
         w->previous = (bwl_model_data){ 0 };
         bwl_model_remove(&server->redis, transition.which);
         break;
-    case BWL_TRANSITION_STRANGER:
-        set_by_stranger(server);
+    case BWL_TRANSITION_FOREIGN_LOCK:
+        set_foreign_lock(server);
         server->key_excused = true;
         server->key_late    = false;
         break;
@@ -388,7 +390,7 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
     case BWL_TRANSITION_CLOSE: bwl_wait_close(w, client); break;
     case BWL_TRANSITION_BORROW:
-        set_by_stranger(server);
+        set_foreign_lock(server);
         bwl_model_expire(&server->redis, BWL_MODEL_LOCK, BORROWED_MS);
         break;
     case BWL_TRANSITION_GIVE_BACK: bwl_model_remove(&server->redis, BWL_MODEL_LOCK); break;

@@ -64,28 +64,28 @@ static inline bwl_ms bwl_client_clock_reads_in(const bwl_lab_clock *c, bwl_ms at
 /* ---- clients, and the world ------------------------------------------------------------------ */
 
 typedef struct bwl_lab_caller {
-    bool   is_working;   /* it works under the lock */
-    bool   is_told_end;  /* it has the final result */
-    bool   extends;      /* it has called extend */
-    bool   releases;     /* it has released */
-    bool   cancels;      /* it has cancelled */
-    bool   yields;       /* it has yielded and waits */
-    bwl_ms due_by;       /* the deadline of its result, if nothing was slow */
-    bwl_ms extended_at;  /* when it called extend */
-    bwl_ms trusts_until; /* the end of a lost hold as last reported; 0: none, or released */
-    bwl_ms held_since;   /* when it got the lock */
+    bool   is_working;       /* it works under the lock */
+    bool   has_final_result; /* nothing may follow it */
+    bool   extends;          /* it has called extend */
+    bool   releases;         /* it has released */
+    bool   cancels;          /* it has cancelled */
+    bool   yields;           /* it has yielded and waits */
+    bwl_ms due_by;           /* the deadline of its result, if nothing was slow */
+    bwl_ms extended_at;      /* when it called extend */
+    bwl_ms trusts_until;     /* the end of a lost hold as last reported; 0: none, or released */
+    bwl_ms held_since;       /* when it got the lock */
 } bwl_lab_caller;
 
 /* Facts about a round that no program knows but invariants need. */
 typedef struct bwl_lab_book {
-    bool     was_slow;   /* it did not run when it was due */
-    bool     was_kept;   /* time passed although a step was due */
-    bool     is_removed; /* a release has removed the key */
-    bool     is_of_old;  /* its lock is from before a restart */
-    uint8_t  asked_now;  /* commands at this instant without a request of the caller */
-    uint32_t came;       /* the order of its arrival at the server; 0: not yet */
-    uint32_t turn;       /* the order of its grant; 0: none */
-    uint32_t fence;      /* the fence of its grant; 0: none */
+    bool     was_slow;     /* it did not run when it was due */
+    bool     was_kept;     /* time passed although a step was due */
+    bool     is_removed;   /* a release has removed the key */
+    bool     is_of_old;    /* its lock is from before a restart */
+    uint8_t  asked_now;    /* commands at this instant without a request of the caller */
+    uint32_t came;         /* the order of its arrival at the server; 0: not yet */
+    uint32_t grant_number; /* the order of its grant; 0: none */
+    uint32_t fence;        /* the fence of its grant; 0: none */
 } bwl_lab_book;
 
 typedef struct bwl_lab_client {
@@ -103,8 +103,8 @@ typedef struct bwl_lab_client {
 
 /* The protected resource, which checks the fence if there is one. */
 typedef struct bwl_resource {
-    uint64_t fence; /* the highest that it accepted */
-    uint32_t turn;  /* the holder of its last accepted write */
+    uint64_t fence;        /* the highest that it accepted */
+    uint32_t grant_number; /* of the holder that wrote last */
 } bwl_resource;
 
 typedef struct bwl_world {
@@ -113,11 +113,11 @@ typedef struct bwl_world {
     bwl_model_data      saved;    /* the snapshot: RESTORE */
     bwl_model_data      previous; /* the data before the last change: FAILOVER */
     bwl_resource        resource;
-    uint32_t            arrivals; /* so far: see `came` */
-    uint32_t            turns;    /* so far: see `turn` */
-    uint32_t            fences;   /* so far, by the server's count */
-    bool                got_lock; /* a client got the lock in the last step */
-    unsigned            broken;   /* invariants that the last step broke */
+    uint32_t            arrivals;     /* so far: see `came` */
+    uint32_t            grants_count; /* so far: see `grant_number` */
+    uint32_t            fences;       /* so far, by the server's count */
+    bool                got_lock;     /* a client got the lock in the last step */
+    unsigned            broken;       /* invariants that the last step broke */
     uint8_t             left[BWL_BUDGETS_COUNT];
     bwl_lab_client      clients[BWL_CLIENTS_MAX];
     bwl_lab_waiting     waiting; /* protocols with a queue only */

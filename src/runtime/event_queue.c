@@ -116,15 +116,15 @@ void bwl_lock_detach(bwl_lock *lock)
 
 void bwl_lock_show(bwl_lock *lock)
 {
-    bwl_event_queue *queue    = &lock->shard->events;
-    bool             is_held  = bwl_hold_is_held(&lock->base.hold);
-    bool             troubled = is_held && lock->base.hold.last_error != BWL_PENDING;
-    bool             is_new   = false;
+    bwl_event_queue *queue       = &lock->shard->events;
+    bool             is_held     = bwl_hold_is_held(&lock->base.hold);
+    bool             not_renewed = is_held && lock->base.hold.last_error != BWL_PENDING;
+    bool             is_new      = false;
 
     assert(lock->face.is_attached);
     if (bwl_hold_is_acquiring(&lock->base.hold)) { /* a yield: nothing is lost */
         drop(&lock->face.event);
-        lock->face.was_in_trouble = false;
+        lock->face.was_not_renewed = false;
         if (lock->face.loss_fd >= 0)
             set_loss(lock, BWL_NEVER);
         return;
@@ -137,16 +137,16 @@ void bwl_lock_show(bwl_lock *lock)
                     lock->base.why.text[0] != '\0' ? lock->base.why.text : "its lease has ended");
         post(queue, &lock->face.event, BWL_EVENT_LOST);
         is_new = true;
-    } else if (troubled && !lock->face.was_in_trouble) {
+    } else if (not_renewed && !lock->face.was_not_renewed) {
         bwl_log_add(lock->shard->host.settings.log, BWL_LOG_WARNING, "not renewed: %s: %s",
                     lock->base.name,
                     lock->base.why.text[0] != '\0' ? lock->base.why.text : "no answer");
         post(queue, &lock->face.event, BWL_EVENT_ERROR);
         is_new = true;
-    } else if (!troubled && lock->face.event.kind == BWL_EVENT_ERROR) {
+    } else if (!not_renewed && lock->face.event.kind == BWL_EVENT_ERROR) {
         drop(&lock->face.event); /* over before the caller has seen it */
     }
-    lock->face.was_in_trouble = troubled;
+    lock->face.was_not_renewed = not_renewed;
     if (is_new && queue->is_subscribed)
         bwl_loop_notify_caller(&lock->shard->loop);
 }

@@ -35,7 +35,7 @@ typedef struct bwl_queued_event {
 typedef struct bwl_lock_face {
     bool             is_attached; /* the caller has a handle */
     bool             loss_was_reported;
-    bool             was_in_trouble;
+    bool             was_not_renewed;
     int              loss_fd; /* -1: not requested */
     bwl_ms           loss_at; /* when loss_fd becomes readable */
     bwl_queued_event event;

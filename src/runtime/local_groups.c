@@ -221,7 +221,7 @@ static void perform(bwl_local_group *s, const bwl_group_action *action)
     case BWL_ACTION_RELEASE: release(s); return;
     case BWL_ACTION_CANCEL: cancel(s); return;
     }
-    bwl_unreachable("a deed outside of its enum");
+    bwl_unreachable("an action outside of its enum");
 }
 
 /* One action after the other, even if one causes the next. */

@@ -138,10 +138,10 @@ void bwl_lock_free(bwl_lock *lock)
 
 static void free_if_done(bwl_lock *lock)
 {
-    bool was_sought = lock->base.hold.state != BWL_HOLD_IDLE;
+    bool was_started = lock->base.hold.state != BWL_HOLD_IDLE;
 
     if (lock->pins > 0 || lock->has_handle ||
-        (was_sought && lock->base.hold.state != BWL_HOLD_OVER))
+        (was_started && lock->base.hold.state != BWL_HOLD_OVER))
         return;
     assert(lock->operation == NULL);
     bwl_lock_free(lock);
@@ -374,10 +374,10 @@ static void send_all(bwl_lock *lock, const bwl_effects *fx)
 
 static bwl_ms time_is_up_at(const bwl_lock *lock)
 {
-    bwl_ms unsent_by = bwl_hold_send_deadline(&lock->base.hold);
-    bwl_ms told_by   = bwl_hold_result_deadline(&lock->base.hold);
+    bwl_ms unsent_by   = bwl_hold_send_deadline(&lock->base.hold);
+    bwl_ms reported_by = bwl_hold_result_deadline(&lock->base.hold);
 
-    return unsent_by > lock->shard->host.latest ? bwl_ms_min(unsent_by, told_by) : told_by;
+    return unsent_by > lock->shard->host.latest ? bwl_ms_min(unsent_by, reported_by) : reported_by;
 }
 
 /* Carries out the effects.  The lock is pinned.  The timer comes after the sends: a reply that is

@@ -54,7 +54,7 @@ def test_server_with_wrong_replies_is_reported(place, answer):
     # Only a server that never answers has a short time limit: no answer can be late.
     with Liar(answer, "" if answer else "?timeout=300ms") as liar:
         bill = look(place, liar.url)
-    assert (bill.code, bill.bad()) == (1, ["greeting"])
+    assert (bill.code, bill.bad()) == (1, ["handshake"])
     assert "\x1b" not in json.dumps(bill.all)
 
 

@@ -126,13 +126,13 @@ ENGINE_TEST(ends_of_many_operations_are_all_reported)
     enum { MANY = 100 };
     bowline_client    *client = engine_client_without_renewal_thread(THE_ENGINE, NULL);
     bowline_operation *ops[MANY];
-    bool               was_told[MANY] = { false };
+    bool               was_reported[MANY] = { false };
 
     for (int i = 0; i < MANY; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s %d", engine_lock(), i);
         ops[i] = must_start(client, name, BOWLINE_NO_WAIT);
-        bowline_operation_set_data(ops[i], &was_told[i]);
+        bowline_operation_set_data(ops[i], &was_reported[i]);
     }
     for (int i = 0; i < MANY; i++) {
         bool *reported = await_event(client, turn).data;

@@ -249,7 +249,7 @@ static bool ask_both(unsigned client)
 /* The real server gets the same subscriptions as the model. */
 static void subscribe_both(unsigned connection, uint8_t push_channel)
 {
-    bwl_model_queue_listen(&model, connection, push_channel);
+    bwl_model_queue_subscribe(&model, connection, push_channel);
     subscribe_on_server(connection, push_channel);
 }
 

@@ -185,7 +185,7 @@ static void demand(bool holds)
         breaks(ACTION);
 }
 
-static void told(world *w, bwl_outcome_kind kind)
+static void store_result(world *w, bwl_outcome_kind kind)
 {
     bwl_outcome out = { .kind = kind, .until = w->until, .fence = w->given * FENCES };
 
@@ -228,7 +228,7 @@ static void carry_out(world *w, const bwl_group_action *action)
         demand(w->is_held && w->requested == NOTHING);
         w->requested = EXTEND;
         if (w->now >= w->until)
-            told(w, BWL_LOST);
+            store_result(w, BWL_LOST);
         return;
     case BWL_ACTION_YIELD:
         demand(w->is_held && w->requested == NOTHING && w->now < w->until);
@@ -238,14 +238,14 @@ static void carry_out(world *w, const bwl_group_action *action)
     case BWL_ACTION_RELEASE:
         demand(w->is_held && (w->requested == NOTHING || w->requested == EXTEND));
         if (planted == LEAVES_THE_KEY) {
-            told(w, BWL_RELEASED);
+            store_result(w, BWL_RELEASED);
             w->is_held = true;
             return;
         }
         w->is_held   = false;
         w->requested = RELEASE;
         if (w->now >= w->until)
-            told(w, BWL_LOST);
+            store_result(w, BWL_LOST);
         return;
     case BWL_ACTION_CANCEL:
         demand(!w->is_held && (w->requested == ACQUIRE || w->requested == YIELD));
@@ -283,12 +283,12 @@ static void plant(world *w)
 static void run(world *w)
 {
     bwl_group_action action;
-    unsigned         deeds = 0;
+    unsigned         actions = 0;
 
     plant(w);
     while (broken == 0 && bwl_group_next_action(&w->group, w->waiters, w->now, &action)) {
         carry_out(w, &action);
-        if (++deeds > ACTIONS_MAX)
+        if (++actions > ACTIONS_MAX)
             breaks(PROGRESS);
     }
 }

@@ -69,15 +69,15 @@ TEST(each_invariant_has_its_own_smallest_budget)
 
     s.invariants = BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_FOREIGN |
                    BWL_INVARIANT_HAS_END;
-    s.budget[BWL_SLOW]     = BWL_ANY;
-    s.budget[BWL_STRANGER] = 1;
+    s.budget[BWL_SLOW]         = BWL_ANY;
+    s.budget[BWL_FOREIGN_LOCK] = 1;
     bwl_smallest_budgets(&s, &search, 3, least);
     assert_true(own->is_found && overlap->is_found && foreign->is_found);
     assert_int_equal(own->faults, 1);
     assert_int_equal(own->budget[BWL_LOSS], 1);
     assert_true(own->path_count > 8); /* with two faults, it is 8 */
     assert_int_equal(foreign->faults, 1);
-    assert_int_equal(foreign->budget[BWL_STRANGER], 1);
+    assert_int_equal(foreign->budget[BWL_FOREIGN_LOCK], 1);
     assert_false(least[BWL_INVARIANT_NUMBER_HAS_END].is_found);
     assert_null(least[BWL_INVARIANT_NUMBER_HAS_END].path);
     assert_nothing_less_is_enough(s, BWL_INVARIANT_NUMBER_OWN_KEY, own->budget);

@@ -70,7 +70,7 @@ TEST(clocks_and_leases_distinguish_worlds)
 
 TEST(unreported_restarts_distinguish_worlds)
 {
-    bwl_scenario s = scenario_called("restart-told");
+    bwl_scenario s = scenario_called("restart-reported");
     bwl_world    one;
     bwl_world    two;
 
@@ -88,7 +88,7 @@ TEST(unreported_restarts_distinguish_worlds)
  * the caller closes it, and a key that may exist is deleted. */
 TEST(hold_is_LOST_when_the_restart_is_known)
 {
-    bwl_scenario    s       = scenario_called("restart-told");
+    bwl_scenario    s       = scenario_called("restart-reported");
     bwl_transition  first[] = { { .kind = BWL_TRANSITION_START },
                                 { .kind = BWL_TRANSITION_SERVE },
                                 { .kind = BWL_TRANSITION_DELIVER },
@@ -111,7 +111,7 @@ TEST(hold_is_LOST_when_the_restart_is_known)
     bwl_world_perform(&w, (bwl_transition){ .kind = BWL_TRANSITION_LEARN });
     assert_int_equal(w.broken, 0);
     assert_int_equal(bwl_world_believes(&w, 0), 0);
-    assert_true(w.clients[0].caller.is_told_end);
+    assert_true(w.clients[0].caller.has_final_result);
     assert_int_equal(w.servers[BWL_ONLY].links[0].count, 0);
     bwl_world_perform(&w, (bwl_transition){ .kind = BWL_TRANSITION_RELEASE });
     assert_int_equal(w.broken, 0);

@@ -33,19 +33,19 @@ static const finder finders[] = {
     { BWL_INVARIANT_CREATES, "planted-extend-creates", 0 },
     { BWL_INVARIANT_HAS_END, "planted-set-lasts", 0 },
     { BWL_INVARIANT_HONEST, "mutant-from-answer-honest", 0 },
-    { BWL_INVARIANT_TOLD, "mutant-gone-is-done", 0 },
+    { BWL_INVARIANT_REPORTED, "mutant-gone-is-done", 0 },
     { BWL_INVARIANT_HEEDS_NO, "mutant-deaf-to-loss", OF_SERVER },
     { BWL_INVARIANT_TELLS_LOSS, "planted-old-time", 0 },
     { BWL_INVARIANT_WAKES, "planted-late-timer", BWL_INVARIANT_ONE_WORKER },
     { BWL_INVARIANT_MAX_HOLD, "planted-no-max-hold", 0 },
     { BWL_INVARIANT_TAKEN_BACK, "mutant-down-is-no", 0 },
     { BWL_INVARIANT_PAUSES, "mutant-hammers", 0 },
-    { BWL_INVARIANT_LIVE, "limit-stranger", OF_SERVER },
+    { BWL_INVARIANT_LIVE, "limit-foreign", OF_SERVER },
     { BWL_INVARIANT_ENDS, "mutant-asks-on", 0 },
     { BWL_INVARIANT_LOST_WAKE_UP, "mutant-sleeps", 0 },
     { BWL_INVARIANT_FIRST_COME, "limit-first-come", 0 },
     { BWL_INVARIANT_FENCE, "planted-fence-forgets", OF_SERVER },
-    { BWL_INVARIANT_FOREIGN, "planted-delete-of-stranger", OF_SERVER | BWL_INVARIANT_TOLD },
+    { BWL_INVARIANT_FOREIGN, "planted-delete-of-foreign", OF_SERVER | BWL_INVARIANT_REPORTED },
 };
 
 TEST(each_invariant_detects_a_fault_of_its_own)
@@ -123,7 +123,7 @@ TEST(state_of_an_invariant_distinguishes_worlds)
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
 
     bwl_world_start(&one, &t);
-    one.resource = (bwl_resource){ .fence = 3, .turn = 2 };
+    one.resource = (bwl_resource){ .fence = 3, .grant_number = 2 };
     one.fences   = 3;
     two          = one;
     two.fences   = 1; /* so the next fence is lower than the last one that was used */

@@ -103,18 +103,18 @@ static void answer(world *w)
     case ACQUIRE:
     case YIELD:
         give(w);
-        told(w, BWL_HELD);
+        store_result(w, BWL_HELD);
         return;
     case EXTEND:
         if (w->now >= w->until) {
-            told(w, BWL_LOST);
+            store_result(w, BWL_LOST);
             return;
         }
         w->until    = w->now + LEASE_MS;
         w->is_fresh = true;
-        told(w, BWL_HELD);
+        store_result(w, BWL_HELD);
         return;
-    case RELEASE: told(w, BWL_RELEASED); return;
+    case RELEASE: store_result(w, BWL_RELEASED); return;
     case NOTHING: return;
     }
 }
@@ -123,11 +123,11 @@ static void fail_(world *w)
 {
     w->left.failures--;
     if (w->requested == ACQUIRE)
-        told(w, BWL_STORE_REFUSED);
+        store_result(w, BWL_STORE_REFUSED);
     else if (w->requested == YIELD)
-        told(w, BWL_LOST);
+        store_result(w, BWL_LOST);
     else
-        told(w, BWL_UNKNOWN);
+        store_result(w, BWL_UNKNOWN);
 }
 
 static void start(world *w, bwl_local_waiter_id n)
@@ -176,7 +176,7 @@ static void perform(world *w, transition what)
     case LOSE:
         if (w->now < w->until)
             w->left.losses--;
-        told(w, BWL_LOST);
+        store_result(w, BWL_LOST);
         break;
     case RENEW:
         w->until = w->now + LEASE_MS;

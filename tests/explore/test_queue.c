@@ -42,8 +42,8 @@ static bwl_model_redis server_of_two(void)
     bwl_model_redis r;
 
     bwl_model_redis_start(&r, BWL_BEGINNING_WALL_MS);
-    bwl_model_queue_listen(&r, A, 1);
-    bwl_model_queue_listen(&r, B, 1);
+    bwl_model_queue_subscribe(&r, A, 1);
+    bwl_model_queue_subscribe(&r, B, 1);
     return r;
 }
 
@@ -197,9 +197,9 @@ typedef struct planted {
 
 static const planted all_planted[] = {
     { "queue-everything", &bwl_mutant_from_push, 0, BWL_INVARIANT_HONEST },
-    { "queue-everything", &bwl_mutant_joins_anew, 0, BWL_INVARIANT_TAKEN_BACK },
+    { "queue-everything", &bwl_mutant_timer_joins, 0, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything", &bwl_mutant_joins_again, 0, BWL_INVARIANT_TAKEN_BACK },
-    { "queue-everything", &bwl_mutant_draws_anew, 0, BWL_INVARIANT_FIRST_COME },
+    { "queue-everything", &bwl_mutant_new_ticket, 0, BWL_INVARIANT_FIRST_COME },
     { "queue-everything", &bwl_mutant_just_loses, 0, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything", &bwl_mutant_just_yields, 0, BWL_INVARIANT_TAKEN_BACK },
     { "queue-everything", NULL, BWL_MUTATION_BARGES, BWL_INVARIANT_FIRST_COME },

@@ -57,11 +57,11 @@ TEST(seen_states_are_numbered_in_order)
     bwl_seen_start(&seen, &memory);
     for (uint32_t i = 1; i <= 5000; i++) {
         bwl_seen_world world = { .fingerprint = print_of(i), .parent = i - 1 };
-        assert_int_equal(bwl_seen_add(&seen, &world, &number), BWL_MET_NEW);
+        assert_int_equal(bwl_seen_add(&seen, &world, &number), BWL_VISIT_NEW);
         assert_int_equal(number, i - 1);
     }
     assert_int_equal(bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = print_of(17) }, &number),
-                     BWL_MET_BEFORE);
+                     BWL_VISIT_BEFORE);
     assert_int_equal(number, 16);
     assert_int_equal(seen.count, 5000);
     assert_int_equal(bwl_seen_at(&seen, 16)->parent, 16);
@@ -82,11 +82,11 @@ TEST(seen_compares_both_halves_of_a_fingerprint)
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(
             bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = prints[i] }, &number),
-            BWL_MET_NEW);
+            BWL_VISIT_NEW);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(
             bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = prints[i] }, &number),
-            BWL_MET_BEFORE);
+            BWL_VISIT_BEFORE);
         assert_int_equal(number, i);
     }
     bwl_seen_free(&seen);
@@ -104,12 +104,12 @@ TEST(seen_grows_and_keeps_all_states)
     for (uint32_t i = 0; i < COUNT; i++)
         assert_int_equal(
             bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
-            BWL_MET_NEW);
+            BWL_VISIT_NEW);
     seed = 5;
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_int_equal(
             bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
-            BWL_MET_BEFORE);
+            BWL_VISIT_BEFORE);
         assert_int_equal(number, i);
     }
     bwl_seen_free(&seen);
@@ -127,14 +127,14 @@ TEST(seen_that_is_full_keeps_its_states)
     bwl_seen_start(&seen, &memory);
     while (is_in)
         is_in = bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) },
-                             &number) == BWL_MET_NEW;
+                             &number) == BWL_VISIT_NEW;
     assert_true(seen.count > 20 * MIB / 32);
     assert_true(memory.most <= memory.max);
     seed = 7;
     for (uint32_t i = 0; i < seen.count; i++) {
         assert_int_equal(
             bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
-            BWL_MET_BEFORE);
+            BWL_VISIT_BEFORE);
         assert_int_equal(number, i);
     }
     bwl_seen_free(&seen);
@@ -358,14 +358,14 @@ TEST(no_estimate_at_the_very_beginning)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-typedef struct told {
+typedef struct reports {
     unsigned     times;
     bwl_progress last;
-} told;
+} reports;
 
-static void hear(const bwl_progress *progress, void *arg)
+static void count_report(const bwl_progress *progress, void *arg)
 {
-    told *t = arg;
+    reports *t = arg;
 
     assert_true(progress->states >= t->last.states);
     assert_true(progress->steps >= t->last.steps);
@@ -380,16 +380,17 @@ static void hear(const bwl_progress *progress, void *arg)
 TEST(progress_is_reported_during_a_search)
 {
     bwl_scenario s      = scenario_called("loss");
-    told         t      = { 0 };
-    bwl_search   search = {
-          .states_max = STATES_MAX, .memory_max = 64 * MIB, .on_progress = hear, .progress_arg = &t
-    };
-    bwl_finding found = bwl_explore(&s, &search);
+    reports      t      = { 0 };
+    bwl_search   search = { .states_max   = STATES_MAX,
+                            .memory_max   = 64 * MIB,
+                            .on_progress  = count_report,
+                            .progress_arg = &t };
+    bwl_finding  found  = bwl_explore(&s, &search);
 
     assert_true(t.times > 10);
     assert_true(t.last.states <= found.states);
     search.progress_every_s = 1e6;
-    t                       = (told){ 0 };
+    t                       = (reports){ 0 };
     found                   = bwl_explore(&s, &search);
     assert_int_equal(t.times, 0);
 }

@@ -647,7 +647,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-static void write_anew(const char *path, const char *begin)
+static void rewrite(const char *path, const char *begin)
 {
     char  fresh[520];
     FILE *file;
@@ -684,7 +684,7 @@ int run_stories(const char *name)
         tests[cases_count++] = (struct CMUnitTest){ read->name, test_case, NULL, NULL, read };
     }
     if (getenv("BOWLINE_SESSION_WRITE") != NULL) {
-        write_anew(path, text);
+        rewrite(path, text);
         return 0;
     }
     return _cmocka_run_group_tests(name, tests, cases_count, NULL, NULL);

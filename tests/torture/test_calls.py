@@ -22,7 +22,7 @@ CANNOT_FAIL = """
     strftime strlen strncmp strnlen strrchr strspn strstr strtol strtoul strtoull sscanf snprintf vsnprintf
     sysconf tcgetpgrp timerfd_settime uname gethostname unsetenv optarg opterr optind optopt stdout stderr qsort
     gmtime_r localtime_r nanosleep sched_yield strpbrk stdin access getnameinfo strtok_r strtoll timegm closedir
-    __sched_cpucount dirfd getpgid getrlimit memrchr rewinddir strncasecmp
+    pthread_detach __sched_cpucount dirfd getpgid getrlimit memrchr rewinddir strncasecmp
 """
 
 # Output of stdio: say_done checks it with ferror.

@@ -184,20 +184,20 @@ TEST(conn_tls_refused_certificate_is_a_refusal_and_an_alert)
 /* With TLS 1.3 the server checks our certificate after our handshake has ended. */
 TEST(conn_tls_refusal_of_our_certificate_comes_with_the_first_read)
 {
-    identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
+    identity other_ca = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
-    connect_to_server_that_asks_for(&stranger);
+    connect_to_server_that_asks_for(&other_ca);
     assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
-    free_identity(&stranger);
+    free_identity(&other_ca);
 }
 
 /* The connection is broken when we write, but an alert has arrived before. */
 TEST(conn_tls_alert_is_read_after_a_failed_write)
 {
-    identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
+    identity other_ca = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
 
-    connect_to_server_that_asks_for(&stranger);
+    connect_to_server_that_asks_for(&other_ca);
     (void)far_receives();
     (void)SSL_do_handshake(far.ssl);
     ERR_clear_error();
@@ -208,7 +208,7 @@ TEST(conn_tls_alert_is_read_after_a_failed_write)
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
     assert_int_equal(conn.stream.handed_over, 0);
-    free_identity(&stranger);
+    free_identity(&other_ca);
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */

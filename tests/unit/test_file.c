@@ -267,7 +267,7 @@ static void test_waiter_notices_that_either_file_of_a_path_was_replaced(void **s
     }
 }
 
-static void test_lock_directory_that_was_replaced_is_opened_anew(void **state)
+static void test_lock_directory_that_was_replaced_is_opened_again(void **state)
 {
     assert_int_equal(rmdir(directory), 0);
     expect_refused(once(0), "does not exist");
@@ -422,7 +422,7 @@ TEST_OF(name, record_lock_on_the_lock_file_excludes)
 TEST_OF(name, waiter_of_a_removed_file_joins_the_new_one)
 TEST_OF(path, either_file_of_a_path_may_be_replaced)
 TEST_OF(path, waiter_notices_that_either_file_of_a_path_was_replaced)
-TEST_OF(name, lock_directory_that_was_replaced_is_opened_anew)
+TEST_OF(name, lock_directory_that_was_replaced_is_opened_again)
 TEST_OF(name, release_ends_the_hold_in_children_too)
 TEST_OF(path, release_ends_the_hold_in_children_too)
 TEST_OF(shared, release_ends_the_hold_in_children_too)

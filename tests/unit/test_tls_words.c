@@ -9,7 +9,7 @@
 
 static identity authority;
 static identity between;  /* an authority below it */
-static identity stranger; /* an authority that nobody trusts */
+static identity other_ca; /* an authority that nobody trusts */
 static identity ours;
 static identity theirs; /* of the unknown authority */
 
@@ -31,9 +31,9 @@ static int make_all(void **state)
     authority = make_identity(&(recipe){ .common_name = "test authority", .is_authority = true });
     between   = make_identity(
           &(recipe){ .common_name = "in between", .issuer = &authority, .is_authority = true });
-    stranger = make_identity(&(recipe){ .common_name = "the stranger", .is_authority = true });
+    other_ca = make_identity(&(recipe){ .common_name = "another CA", .is_authority = true });
     ours     = make_identity(&(recipe){ .common_name = "we", .issuer = &authority });
-    theirs   = make_identity(&(recipe){ .common_name = "they", .issuer = &stranger });
+    theirs   = make_identity(&(recipe){ .common_name = "they", .issuer = &other_ca });
     write_certificates("ca.pem", &authority, NULL);
     trusting = must_make_context(&(bwl_tls_options){ .ca_file = path_of("ca.pem") });
     anybody  = must_make_context(&(bwl_tls_options){ 0 });
@@ -46,7 +46,7 @@ static int remove_all(void **state)
     bwl_tls_context_free(anybody);
     free_identity(&authority);
     free_identity(&between);
-    free_identity(&stranger);
+    free_identity(&other_ca);
     free_identity(&ours);
     free_identity(&theirs);
     remove_directory();
@@ -54,13 +54,13 @@ static int remove_all(void **state)
 }
 
 /* The result of a session with such a server: a handshake, then the server sends some bytes. */
-typedef struct meeting {
+typedef struct connection {
     const char            *host;
     const bwl_tls_context *context; /* NULL: accepted */
     server_terms           terms;
-} meeting;
+} connection;
 
-static int meet(const meeting *how, bwl_fault *fault)
+static int connect_with(const connection *how, bwl_fault *fault)
 {
     const bwl_tls_context *context = how->context != NULL ? how->context : trusting;
     server                 s       = start_server(&how->terms);
@@ -98,19 +98,19 @@ static int meet(const meeting *how, bwl_fault *fault)
     return status;
 }
 
-static void assert_meets(const meeting *how)
+static void assert_accepts(const connection *how)
 {
     bwl_fault fault;
 
-    if (meet(how, &fault) != BWL_OK)
+    if (connect_with(how, &fault) != BWL_OK)
         fail_msg("%s: %s", how->host, fault.text);
 }
 
-static void assert_refuses(const meeting *how, const char *part)
+static void assert_refuses(const connection *how, const char *part)
 {
     bwl_fault fault;
 
-    if (meet(how, &fault) == BWL_OK)
+    if (connect_with(how, &fault) == BWL_OK)
         fail_msg("%s was believed, in spite of: %s", how->host, part);
     assert_fault(&fault, BWL_STATUS_REFUSED, part);
 }
@@ -165,10 +165,10 @@ TEST(verify_certificate_must_be_for_the_host)
         const host_case *c        = &host_cases[i];
         recipe           how_made = { .alternatives = c->alternatives, .issuer = &authority };
         how_made.common_name      = c->host; /* which does not count */
-        identity who              = make_identity(&how_made);
-        meeting  how              = { .host = c->host, .terms = { .who = &who } };
+        identity   who            = make_identity(&how_made);
+        connection how            = { .host = c->host, .terms = { .who = &who } };
         if (c->refusal == NULL)
-            assert_meets(&how);
+            assert_accepts(&how);
         else
             assert_refuses(&how, c->refusal);
         free_identity(&who);
@@ -182,10 +182,10 @@ TEST(verify_names_of_a_certificate_are_cut_and_harmless)
 
     for (int i = 0; i < 40; i++)
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), ",DNS:number-%d.test", i);
-    identity who = make_host(many, &authority);
-    meeting  how = { .host = "redis.test", .terms = { .who = &who } };
+    identity   who = make_host(many, &authority);
+    connection how = { .host = "redis.test", .terms = { .who = &who } };
     assert_refuses(&how, "is for first.test, number-0.test, ");
-    (void)meet(&how, &fault);
+    (void)connect_with(&how, &fault);
     assert_non_null(strstr(fault.text, " more"));
     free_identity(&who);
 
@@ -200,33 +200,33 @@ TEST(verify_chain_must_end_at_a_trusted_authority)
 {
     recipe   right     = { .common_name = "x", .alternatives = "DNS:redis.test" };
     identity by_itself = make_identity(&right);
-    right.issuer       = &stranger;
+    right.issuer       = &other_ca;
     identity foreign   = make_identity(&right);
     right.issuer       = &between;
     identity deep      = make_identity(&right);
     right.issuer       = &ours; /* which is no authority */
     identity usurped   = make_identity(&right);
     identity below     = make_identity(
-            &(recipe){ .common_name = "below it", .issuer = &stranger, .is_authority = true });
-    right.issuer    = &below;
-    identity beyond = make_identity(&right);
-    meeting  how    = { .host = "redis.test", .terms = { .who = &by_itself } };
+            &(recipe){ .common_name = "below it", .issuer = &other_ca, .is_authority = true });
+    right.issuer      = &below;
+    identity   beyond = make_identity(&right);
+    connection how    = { .host = "redis.test", .terms = { .who = &by_itself } };
 
     assert_refuses(&how, "the certificate of redis.test is signed by itself, not of ");
     how.context = anybody;
     assert_refuses(&how, "is signed by itself, unknown here: if it is yours, give ca=FILE");
     how.terms.who = &foreign;
-    assert_refuses(&how, "is of the authority \"the stranger\", unknown here: if it is yours");
-    how.terms.above = &stranger;
-    assert_refuses(&how, "is of the authority \"the stranger\", unknown here: if it is yours");
+    assert_refuses(&how, "is of the authority \"another CA\", unknown here: if it is yours");
+    how.terms.above = &other_ca;
+    assert_refuses(&how, "is of the authority \"another CA\", unknown here: if it is yours");
     how.context = trusting;
-    assert_refuses(&how, "is of the authority \"the stranger\", not of ");
+    assert_refuses(&how, "is of the authority \"another CA\", not of ");
     how.terms = (server_terms){ .who = &deep };
     assert_refuses(&how, "is of the authority \"in between\", not of ");
     how.terms.above = &between;
-    assert_meets(&how);
+    assert_accepts(&how);
     how.terms = (server_terms){ .who = &beyond, .above = &below };
-    assert_refuses(&how, "is of the authority \"the stranger\", not of ");
+    assert_refuses(&how, "is of the authority \"another CA\", not of ");
     how.terms = (server_terms){ .who = &usurped, .above = &ours };
     assert_refuses(&how, "certificate of redis.test is not trusted: invalid CA certificate");
     free_identity(&by_itself);
@@ -252,17 +252,17 @@ TEST(verify_certificate_has_its_time_and_its_use)
     how_made.from_day = -9;
     how_made.to_day   = -3;
     identity expired  = make_identity(&how_made);
-    assert_refuses(&(meeting){ .host = "redis.test", .terms = { .who = &expired } }, ended);
+    assert_refuses(&(connection){ .host = "redis.test", .terms = { .who = &expired } }, ended);
     how_made.from_day = 3;
     how_made.to_day   = 9;
     identity early    = make_identity(&how_made);
-    assert_refuses(&(meeting){ .host = "redis.test", .terms = { .who = &early } }, begins);
+    assert_refuses(&(connection){ .host = "redis.test", .terms = { .who = &early } }, begins);
     how_made     = (recipe){ .common_name  = "x",
                              .alternatives = "DNS:redis.test",
                              .issuer       = &authority,
                              .use          = "clientAuth" };
     identity odd = make_identity(&how_made);
-    assert_refuses(&(meeting){ .host = "redis.test", .terms = { .who = &odd } },
+    assert_refuses(&(connection){ .host = "redis.test", .terms = { .who = &odd } },
                    "the certificate of redis.test is not for servers");
     free_identity(&expired);
     free_identity(&early);
@@ -278,7 +278,7 @@ TEST(verify_authority_has_its_time_as_well)
                                             .to_day       = -3 });
     identity who = make_host("DNS:redis.test", &old);
 
-    assert_refuses(&(meeting){ .host = "redis.test", .terms = { .who = &who, .above = &old } },
+    assert_refuses(&(connection){ .host = "redis.test", .terms = { .who = &who, .above = &old } },
                    "the authority behind the certificate of redis.test has expired");
     free_identity(&old);
     free_identity(&who);
@@ -288,35 +288,35 @@ TEST(verify_authority_has_its_time_as_well)
 
 TEST(verify_nothing_below_tls_1_2)
 {
-    identity who = make_host("DNS:redis.test", &authority);
-    meeting  how = { .host = "redis.test", .terms = { .who = &who } };
+    identity   who = make_host("DNS:redis.test", &authority);
+    connection how = { .host = "redis.test", .terms = { .who = &who } };
 
     how.terms.version = TLS1_VERSION;
     assert_refuses(&how, "speaks no version of TLS that we do, which are 1.2 and newer");
     how.terms.version = TLS1_1_VERSION;
     assert_refuses(&how, "speaks no version of TLS that we do, which are 1.2 and newer");
     how.terms.version = TLS1_2_VERSION;
-    assert_meets(&how);
+    assert_accepts(&how);
     how.terms.version = TLS1_3_VERSION;
-    assert_meets(&how);
+    assert_accepts(&how);
     free_identity(&who);
 }
 
 /* With such a cipher OpenSSL accepts a server without a certificate, even with SSL_VERIFY_PEER. */
 TEST(verify_server_without_a_certificate_is_not_believed)
 {
-    meeting how = { .host  = "redis.test",
-                    .terms = { .version = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0" } };
+    connection how = { .host  = "redis.test",
+                       .terms = { .version = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0" } };
 
     assert_refuses(&how, "the server has not proved its identity: it sent no certificate");
 }
 
 TEST(verify_no_encryption_in_common)
 {
-    identity who = make_host("DNS:redis.test", &authority);
-    meeting  how = {
-         .host  = "redis.test",
-         .terms = { .who = &who, .version = TLS1_2_VERSION, .ciphers = "AES256-SHA" }
+    identity   who = make_host("DNS:redis.test", &authority);
+    connection how = {
+        .host  = "redis.test",
+        .terms = { .who = &who, .version = TLS1_2_VERSION, .ciphers = "AES256-SHA" }
     }; /* which is for RSA keys only */
 
     assert_refuses(&how, "no cipher in common");
@@ -337,18 +337,18 @@ static int see_name(SSL *ssl, int *alert, void *arg)
 
 TEST(verify_names_are_sent_and_addresses_are_not)
 {
-    char     seen[64] = "";
-    identity who = make_host("DNS:redis.test,DNS:unknown.test,IP:127.0.0.1,IP:::1", &authority);
-    meeting  how = { .terms = { .who = &who, .sees_name = see_name, .sees_name_arg = seen } };
+    char       seen[64] = "";
+    identity   who = make_host("DNS:redis.test,DNS:unknown.test,IP:127.0.0.1,IP:::1", &authority);
+    connection how = { .terms = { .who = &who, .sees_name = see_name, .sees_name_arg = seen } };
 
     how.host = "redis.test.";
-    assert_meets(&how);
+    assert_accepts(&how);
     assert_string_equal(seen, "redis.test");
     how.host = "127.0.0.1";
-    assert_meets(&how);
+    assert_accepts(&how);
     assert_string_equal(seen, "none");
     how.host = "::1";
-    assert_meets(&how);
+    assert_accepts(&how);
     assert_string_equal(seen, "none");
     how.host = "unknown.test";
     assert_refuses(&how, "the server has no certificate for the host that we asked for");
@@ -374,11 +374,12 @@ TEST(verify_server_may_want_a_certificate_of_ours)
     identity         who        = make_host("DNS:redis.test", &authority);
 
     for (int i = 0; i < 2; i++) {
-        meeting how = { .host  = "redis.test",
-                        .terms = { .who = &who, .asks_for = &authority, .version = versions[i] } };
+        connection how = { .host  = "redis.test",
+                           .terms = {
+                               .who = &who, .asks_for = &authority, .version = versions[i] } };
         assert_refuses(&how, "requires a client certificate: give cert=FILE and cert-key=FILE");
         how.context = right;
-        assert_meets(&how);
+        assert_accepts(&how);
         how.context = wrong;
         assert_refuses(&how, "the server does not know the authority of our certificate");
     }

@@ -13,7 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { STRANGER = 54321, OTHER_GROUP = 54322 };
+enum { OTHER_USER = 54321, OTHER_GROUP = 54322 };
 
 static char         root[64];
 static bwl_distrust why;
@@ -187,15 +187,15 @@ TEST(access_control_list_decides_if_there_is_one)
     } rows[] = {
         { { { USER, 4, us } }, 1, 0, 4, true, true },
         { { { USER, 6, us } }, 1, 0, 6, true, true },
-        { { { USER, 4, STRANGER } }, 1, 0, 4, true, false },
-        { { { USER, 6, STRANGER } }, 1, 0, 6, false, false },
-        { { { USER, 6, STRANGER } }, 1, 0, 4, true, false }, /* less, by the mask */
-        { { { USER, 0, STRANGER } }, 1, 0, 6, true, true },
+        { { { USER, 4, OTHER_USER } }, 1, 0, 4, true, false },
+        { { { USER, 6, OTHER_USER } }, 1, 0, 6, false, false },
+        { { { USER, 6, OTHER_USER } }, 1, 0, 4, true, false }, /* less, by the mask */
+        { { { USER, 0, OTHER_USER } }, 1, 0, 6, true, true },
         { { { GROUP, 4, OTHER_GROUP } }, 1, 0, 4, true, false },
         { { { GROUP, 2, OTHER_GROUP } }, 1, 0, 6, false, false },
         { { { USER, 4, us } }, 1, 4, 4, true, false },
         { { { USER, 4, us } }, 1, 2, 6, false, false },
-        { { { USER, 6, us }, { USER, 6, STRANGER } }, 2, 0, 6, false, false },
+        { { { USER, 6, us }, { USER, 6, OTHER_USER } }, 2, 0, 6, false, false },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -207,7 +207,7 @@ TEST(access_control_list_decides_if_there_is_one)
         assert_int_equal(unlink("f"), 0);
     }
     make("f", 0600);
-    assert_true(list(&(entry){ USER, 6, STRANGER }, 1, 0, 6));
+    assert_true(list(&(entry){ USER, 6, OTHER_USER }, 1, 0, 6));
     assert_false(trusts("f", BWL_TRUST_STEERS));
     assert_says("by its access control list, can write to it", "setfacl -b");
 }
@@ -283,7 +283,7 @@ TEST(file_of_another_user_is_refused)
 {
     needs_root();
     make("f", 0600);
-    assert_int_equal(chown("f", STRANGER, 0), 0);
+    assert_int_equal(chown("f", OTHER_USER, 0), 0);
     for (bwl_trust trust = BWL_TRUST_STEERS; trust <= BWL_TRUST_SECRET; trust++) {
         assert_false(trusts("f", trust));
         assert_says("it belongs to user 54321, not to user 0 or root", "ls -l");
@@ -296,7 +296,7 @@ TEST(directory_of_another_user_is_refused)
     needs_root();
     assert_int_equal(mkdir("dir", 0700), 0);
     make("dir/f", 0600);
-    assert_int_equal(chown("dir", STRANGER, 0), 0);
+    assert_int_equal(chown("dir", OTHER_USER, 0), 0);
     assert_false(trusts("dir/f", BWL_TRUST_STEERS));
     assert_says("its directory belongs to user 54321", "ls -ld");
     assert_false(trusts_in("dir"));
@@ -310,7 +310,7 @@ TEST(link_of_another_user_is_refused)
     make("f", 0600);
     assert_int_equal(symlink("f", "link"), 0);
     assert_true(trusts("link", BWL_TRUST_SECRET));
-    assert_int_equal(lchown("link", STRANGER, 0), 0);
+    assert_int_equal(lchown("link", OTHER_USER, 0), 0);
     assert_false(trusts("link", BWL_TRUST_SECRET));
     assert_says("it is a symbolic link of user 54321", "ls -l");
 }
@@ -320,7 +320,7 @@ TEST(file_of_root_is_trusted_by_others)
     needs_root();
     make("f", 0644);
     assert_int_equal(chmod(".", 0755), 0);
-    assert_int_equal(seteuid(STRANGER), 0);
+    assert_int_equal(seteuid(OTHER_USER), 0);
     bool is_trusted = trusts("f", BWL_TRUST_STEERS);
     assert_int_equal(seteuid(0), 0);
     assert_true(is_trusted);
@@ -350,8 +350,8 @@ TEST(shared_file_may_belong_to_another_user_but_not_to_another_group)
     needs_root();
     assert_int_equal(chmod(".", 02775), 0);
     make("f", 0664);
-    assert_int_equal(chown("f", STRANGER, getegid()), 0);
+    assert_int_equal(chown("f", OTHER_USER, getegid()), 0);
     assert_true(trusts_in("."));
-    assert_int_equal(chown("f", STRANGER, OTHER_GROUP), 0);
+    assert_int_equal(chown("f", OTHER_USER, OTHER_GROUP), 0);
     assert_false(trusts_in("."));
 }

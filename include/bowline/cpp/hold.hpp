@@ -24,7 +24,7 @@ template <class Result> class operation;
 
 namespace detail {
 
-/* Releases a hold of which nobody wants to know the status. */
+/* Releases a hold whose status is not needed. */
 struct hold_release {
     client_ptr client;
 
@@ -132,7 +132,7 @@ class [[nodiscard]] hold {
         return detail::call_except(BOWLINE_TIMEOUT, bowline_yield, handle, wait.ms()) == BOWLINE_OK;
     }
 
-    /* Releases the lock.  Empty afterwards, also if it throws: LOST (somebody else may have held
+    /* Releases the lock.  Empty afterwards, also if it throws: LOST (another client may have held
      * the lock), UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED.  Empty before: no effect.  One
      * thread. */
     void release()

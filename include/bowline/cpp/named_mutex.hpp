@@ -71,7 +71,7 @@ class named_mutex {
         (void)enter(forever); /* or throws */
     }
 
-    /* False: somebody else holds it.  Throws as client::acquire, except BUSY.  Any thread. */
+    /* False: another client holds it.  Throws as client::acquire, except BUSY.  Any thread. */
     [[nodiscard]] bool try_lock()
     {
         return enter(no_wait);
@@ -113,7 +113,7 @@ class named_mutex {
         last_unlock_ = mine ? mine.release(std::nothrow) : BOWLINE_USAGE;
     }
 
-    /* The status of the last unlock() of this object, by any thread: OK; LOST (somebody else may
+    /* The status of the last unlock() of this object, by any thread: OK; LOST (another client may
      * have held the lock); UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED as hold::release; USAGE: it
      * was not locked.  Any thread. */
     [[nodiscard]] int last_unlock() const noexcept

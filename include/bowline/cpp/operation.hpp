@@ -32,7 +32,7 @@ template <class Result> struct operation_end {
         if constexpr (std::is_same_v<Result, hold>) {
             bowline_hold *won = nullptr;
             if (bowline_acquire_finish(&won, handle, nullptr) == BOWLINE_OK)
-                (void)bowline_release(won, nullptr); /* nobody wants to know */
+                (void)bowline_release(won, nullptr); /* the status is not needed */
         } else if constexpr (std::is_same_v<Result, bowline_holder>) {
             bowline_holder seen{};
             seen.size = sizeof seen;

@@ -7,12 +7,12 @@
  *                  0: it had ended before
  *                  2: released; DISPATCH_NEXT until no dead waiters are in the queue
  *
- * The server compares and deletes in one step, so a newer hold stays.  A value that this protocol
- * cannot have written exactly so is not touched, nor is one that is the same for every holder,
- * because it does not identify a hold.
+ * The server compares and deletes in one step, so a newer hold stays.  Two kinds of values are
+ * never deleted: one that this protocol cannot have written, and one that is the same for every
+ * holder, because it does not identify a hold.
  *
- * With a queued protocol, a note names the client that released a hold by force.  The former holder
- * reads it when its renewal finds the lock gone: see lock_tracker.c.
+ * With a queued protocol, a note names the client that released a hold by force.  The previous
+ * holder reads it when its renewal finds the lock gone: see lock_tracker.c.
  *
  *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then reads the note
  */

@@ -188,7 +188,7 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
     bool             is_same = strcmp(lock->hold.request.token, request->token) == 0;
 
     (void)session;
-    bwl_route_of(lock)->is_sought = false;
+    bwl_route_of(lock)->is_discovering = false;
     if (result->kind != BWL_REPLY || result->answer != BWL_NO || !is_same)
         return; /* it is ours; or that is unknown, and the next renewal checks again */
     if (!bwl_hold_is_held(&lock->hold))
@@ -217,12 +217,13 @@ static void revalidate_elsewhere(bwl_session *session, bwl_engine_lock *lock, co
     bwl_route *route = bwl_route_of(lock);
 
     (void)arg;
-    if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD || route->is_sought)
+    if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD ||
+        route->is_discovering)
         return;
-    bwl_request request = revalidation_of(session, lock, lock->hold.request.lease_ms);
-    route->is_sought    = true; /* may be cleared again within the submit */
+    bwl_request request   = revalidation_of(session, lock, lock->hold.request.lease_ms);
+    route->is_discovering = true; /* may be cleared again within the submit */
     if (!bwl_cluster_on_not_sent(session, &request))
-        route->is_sought = false; /* at the next attempt */
+        route->is_discovering = false; /* at the next attempt */
 }
 
 void bwl_redis_on_down(bwl_session *session)

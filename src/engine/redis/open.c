@@ -182,7 +182,7 @@ static int check_sync(const bwl_settings *settings, bwl_fault *fault)
 
 /* How many times, and for how long, the threads of this client may hand the lock to each other
  * before other clients get it. */
-static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
+static int read_handoffs(bwl_host *host, const bwl_url *url, bwl_fault *fault)
 {
     bwl_settings *settings = &host->settings;
     const char   *turns    = bwl_url_find(url, "turns");
@@ -381,7 +381,7 @@ static int configure(bwl_redis *redis, const bwl_url *url, bwl_fault *fault)
         (status = take_credentials(config, url, fault)) < 0 ||
         (status = take_keys(config, &host->settings, url, fault)) < 0 ||
         (status = take_queue(config, host, url, fault)) < 0 ||
-        (status = take_turns(host, url, fault)) < 0 ||
+        (status = read_handoffs(host, url, fault)) < 0 ||
         (status = check_sync(&host->settings, fault)) < 0 ||
         (is_tls(url) && (status = take_tls(config, url, fault)) < 0))
         return status;

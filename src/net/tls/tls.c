@@ -165,48 +165,49 @@ int bwl_tls_note_candidate_error(int preverified, struct x509_store_ctx_st *chai
     const struct x509_st *first = openssl->X509_STORE_CTX_get0_cert(chain);
     const struct x509_st *which = openssl->X509_STORE_CTX_get_current_cert(chain);
 
-    if (preverified == 1 || tls->doubt.error != 0)
+    if (preverified == 1 || tls->candidate_error.error != 0)
         return preverified;
     if (which == NULL)
         which = first;
-    tls->doubt.error = openssl->X509_STORE_CTX_get_error(chain);
-    tls->doubt.depth = openssl->X509_STORE_CTX_get_error_depth(chain);
+    tls->candidate_error.error = openssl->X509_STORE_CTX_get_error(chain);
+    tls->candidate_error.depth = openssl->X509_STORE_CTX_get_error_depth(chain);
     if (which == NULL)
         return preverified; /* no certificate to describe */
-    write_names(openssl, tls->doubt.names, first);
-    write_issuer(openssl, tls->doubt.issuer, which);
-    if (tls->doubt.error == BWL_X509_V_ERR_CERT_NOT_YET_VALID)
-        write_date(openssl, tls->doubt.date, openssl->X509_get0_notBefore(which));
+    write_names(openssl, tls->candidate_error.names, first);
+    write_issuer(openssl, tls->candidate_error.issuer, which);
+    if (tls->candidate_error.error == BWL_X509_V_ERR_CERT_NOT_YET_VALID)
+        write_date(openssl, tls->candidate_error.date, openssl->X509_get0_notBefore(which));
     else
-        write_date(openssl, tls->doubt.date, openssl->X509_get0_notAfter(which));
+        write_date(openssl, tls->candidate_error.date, openssl->X509_get0_notAfter(which));
     openssl->ERR_clear_error();
     return preverified;
 }
 
 static int say_other_host(const bwl_tls *tls, bwl_fault *fault)
 {
-    bool is_address = tls->doubt.error == BWL_X509_V_ERR_IP_ADDRESS_MISMATCH;
+    bool is_address = tls->candidate_error.error == BWL_X509_V_ERR_IP_ADDRESS_MISMATCH;
 
-    if (tls->doubt.names[0] == '\0')
+    if (tls->candidate_error.names[0] == '\0')
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "the certificate of %.90s names no host: it needs a subjectAltName",
                         tls->host);
     return bwl_fail(fault, BWL_STATUS_REFUSED, "the certificate of %.90s is for %s%s", tls->host,
-                    tls->doubt.names, is_address ? "; an address must be in it as IP:" : "");
+                    tls->candidate_error.names,
+                    is_address ? "; an address must be in it as IP:" : "");
 }
 
 static int say_unknown_authority(const bwl_tls *tls, bwl_fault *fault)
 {
-    const bwl_tls_candidate_error *doubt = &tls->doubt;
-    bool is_self = doubt->error == BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
+    const bwl_tls_candidate_error *candidate = &tls->candidate_error;
+    bool is_self = candidate->error == BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
     char whose[BWL_TLS_NAMES_MAX + 32];
 
     if (is_self)
         (void)snprintf(whose, sizeof whose, "signed by itself");
-    else if (doubt->issuer[0] == '\0')
+    else if (candidate->issuer[0] == '\0')
         (void)snprintf(whose, sizeof whose, "of an authority without a name");
     else
-        (void)snprintf(whose, sizeof whose, "of the authority \"%s\"", doubt->issuer);
+        (void)snprintf(whose, sizeof whose, "of the authority \"%s\"", candidate->issuer);
     if (tls->context->ca_file != NULL)
         return bwl_fail(fault, BWL_STATUS_REFUSED, "the certificate of %.70s is %s, not of %.60s",
                         tls->host, whose, tls->context->ca_file);
@@ -217,20 +218,20 @@ static int say_unknown_authority(const bwl_tls *tls, bwl_fault *fault)
 
 static int say_candidate_error(const bwl_tls *tls, bwl_fault *fault)
 {
-    const bwl_tls_candidate_error *doubt = &tls->doubt;
-    const char                    *whose = doubt->depth == 0 ? "" : "authority behind the ";
+    const bwl_tls_candidate_error *candidate = &tls->candidate_error;
+    const char                    *whose     = candidate->depth == 0 ? "" : "authority behind the ";
 
-    switch (doubt->error) {
+    switch (candidate->error) {
     case BWL_X509_V_ERR_HOSTNAME_MISMATCH:
     case BWL_X509_V_ERR_IP_ADDRESS_MISMATCH: return say_other_host(tls, fault);
     case BWL_X509_V_ERR_CERT_HAS_EXPIRED:
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "the %scertificate of %.90s has expired: it ended on %s", whose, tls->host,
-                        doubt->date);
+                        candidate->date);
     case BWL_X509_V_ERR_CERT_NOT_YET_VALID:
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "the %scertificate of %.90s begins on %s: is this machine's clock right?",
-                        whose, tls->host, doubt->date);
+                        whose, tls->host, candidate->date);
     case BWL_X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case BWL_X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case BWL_X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
@@ -242,7 +243,7 @@ static int say_candidate_error(const bwl_tls *tls, bwl_fault *fault)
     default: /* OpenSSL may add values */
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "the %scertificate of %.90s is not trusted: %.80s", whose, tls->host,
-                        tls->openssl->X509_verify_cert_error_string(doubt->error));
+                        tls->openssl->X509_verify_cert_error_string(candidate->error));
     }
 }
 
@@ -466,7 +467,7 @@ static int result_of_error(bwl_tls *tls, int result, bwl_fault *fault)
                        opened ? "" : " during the TLS handshake");
         return end(tls, BWL_TLS_ENDED, fault);
     }
-    if (tls->doubt.error != 0)
+    if (tls->candidate_error.error != 0)
         (void)say_candidate_error(tls, &tls->fault);
     else
         (void)say_error(tls, error, &tls->fault);

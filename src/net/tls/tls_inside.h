@@ -50,7 +50,7 @@ struct bwl_tls {
     size_t                  first_size;
     char                    first[BWL_TLS_FIRST_MAX]; /* the first bytes received */
     char                    host[BWL_TLS_HOST_MAX + 1];
-    bwl_tls_candidate_error doubt;
+    bwl_tls_candidate_error candidate_error;
     bwl_fault               fault; /* ENDED, FAILED: the result of every later call */
 };
 

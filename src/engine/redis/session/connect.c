@@ -168,7 +168,7 @@ void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint)
 {
     bwl_fault no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
 
-    bwl_stream_close(&session->link.conn.stream); /* to the former server */
+    bwl_stream_close(&session->link.conn.stream); /* to the previous server */
     if (!take_endpoint(session, endpoint)) {
         bwl_session_not_found(session, &no_mem);
         return;

@@ -3,8 +3,8 @@
  * See session.h, and docs/wire.md for the bytes.
  *
  * Only for protocols that use pushes.  Each connection has its own channel, with an unguessable
- * name.  With one channel for the whole client, a late message to the former connection would be
- * taken for a present one.
+ * name.  With one channel for the whole client, a late message to the previous connection would
+ * be taken for a present one.
  *
  *      SSUBSCRIBE channel    a push: SUBSCRIBED
  *      SPUBLISH channel H    1, and a push: messages do arrive
@@ -155,7 +155,7 @@ static int on_subscribe(bwl_session *session, const char *bytes, size_t size, bw
     session->handshake.step = BWL_HANDSHAKE_PUBLISH;
     if (session->push.is_wrong)
         return BWL_OK;
-    return refused(session, bytes, size, "listens to channels", channel_rights(session), fault);
+    return refused(session, bytes, size, "subscribes to channels", channel_rights(session), fault);
 }
 
 static int on_publish(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)

@@ -486,7 +486,7 @@ static void on_ready(bwl_source *source, uint32_t events)
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-/* The server may have closed an idle connection: a request sent on it would be in doubt. */
+/* The server may have closed an idle connection: a request sent on it would be uncertain. */
 static void check_for_end(bwl_session *session)
 {
     if (session->phase == BWL_SESSION_READY && session->pipeline.count == 0 &&
@@ -593,9 +593,9 @@ static void answer_all(bwl_session *session, bwl_pipeline *list, const bwl_fault
 }
 
 /* Marks the requests that the server may have executed.  True: at least one. */
-static bool mark_in_doubt(bwl_pipeline *pipeline, uint64_t handed_over)
+static bool mark_uncertain(bwl_pipeline *pipeline, uint64_t handed_over)
 {
-    bool in_doubt = false;
+    bool is_uncertain = false;
 
     for (size_t i = 0; i < pipeline->count; i++) {
         bwl_request        *request     = bwl_pipeline_at(pipeline, i);
@@ -603,9 +603,9 @@ static bool mark_in_doubt(bwl_pipeline *pipeline, uint64_t handed_over)
         bool                is_answered = request->batch.known != 0 || request->batch.again;
         flight->written =
             flight->written && !flight->prepares && !is_answered && flight->offset < handed_over;
-        in_doubt = in_doubt || flight->written;
+        is_uncertain = is_uncertain || flight->written;
     }
-    return in_doubt;
+    return is_uncertain;
 }
 
 static void complete_one(bwl_session *session, const bwl_request *request, const bwl_fault *fault,
@@ -658,7 +658,7 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     session->attempt.broke     = why;
     session->link.has_answered = false;
     session->phase             = BWL_SESSION_DOWN;
-    if (mark_in_doubt(&pipeline, handed_over) || lost_pushes)
+    if (mark_uncertain(&pipeline, handed_over) || lost_pushes)
         session->server.to_be_killed = connection; /* its pushes may still arrive, too */
     session->server.connection_id = 0;
     if (lost_pushes)

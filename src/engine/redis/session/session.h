@@ -150,7 +150,7 @@ struct bwl_session {
     bwl_session_attempt      attempt;
     unsigned                 held_back;       /* requests held back since the last write */
     unsigned                 batches_refused; /* in a row, on this connection */
-    bool                     reply_is_off;    /* while closing: the server was told not to reply */
+    bool                     reply_is_off;    /* while closing: the server sends no replies */
     bool                     has_replies;     /* while closing: replies are expected */
     bool                     said_goodbye;    /* while closing: everything is sent */
 };

@@ -137,7 +137,7 @@ static unsigned adviser(bwl_cluster *cluster, unsigned but)
     unsigned nearest = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        unsigned number = 1 + (cluster->turn + i) % count;
+        unsigned number = 1 + (cluster->last_tried + i) % count;
         unsigned near   = nearness(node_at(cluster, number)->session);
         if (number != but && near > nearest) {
             best    = number;
@@ -145,7 +145,7 @@ static unsigned adviser(bwl_cluster *cluster, unsigned but)
         }
     }
     if (best != BWL_NOBODY)
-        cluster->turn = best; /* the next search starts after it */
+        cluster->last_tried = best; /* the next search starts after it */
     return best;
 }
 
@@ -163,8 +163,8 @@ static unsigned number_for(bwl_cluster *cluster, uint16_t slot)
         return other;
     if (owner != BWL_NOBODY)
         return owner;
-    cluster->turn = (cluster->turn + 1) % cluster->nodes_count;
-    return 1 + cluster->turn;
+    cluster->last_tried = (cluster->last_tried + 1) % cluster->nodes_count;
+    return 1 + cluster->last_tried;
 }
 
 bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot)
@@ -255,21 +255,21 @@ static bool may_hop(const bwl_session *session, bwl_request *request)
 }
 
 /* In a cluster each request is sent alone, and its reply is one frame: none of it has come yet. */
-static bool submit_anew(bwl_session *session, const bwl_request *request)
+static bool submit_again(bwl_session *session, const bwl_request *request)
 {
-    bwl_request anew = *request;
+    bwl_request retry = *request;
 
-    assert(anew.flight.prepares || anew.flight.frames == 0);
-    assert(anew.batch.size == 0 && anew.batch.known == 0);
-    anew.flight = (bwl_request_flight){ .written = false };
-    return bwl_session_submit(session, &anew);
+    assert(retry.flight.prepares || retry.flight.frames == 0);
+    assert(retry.batch.size == 0 && retry.batch.known == 0);
+    retry.flight = (bwl_request_flight){ .written = false };
+    return bwl_session_submit(session, &retry);
 }
 
 static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *request)
 {
     bwl_session *session = number != BWL_NOBODY ? session_at(cluster, number) : NULL;
 
-    return session != NULL && submit_anew(session, request);
+    return session != NULL && submit_again(session, request);
 }
 
 /* A lost heartbeat is replaced by the next one, and no caller waits for its reply. */
@@ -325,7 +325,7 @@ void bwl_cluster_woken(bwl_cluster *cluster)
 
     while (take_due(cluster, bwl_host_now(cluster->router->host), &request)) {
         bwl_session *session = bwl_cluster_route(cluster, bwl_route_of(request.lock)->slot);
-        if (bwl_request_is_wanted(&request) && session != NULL && submit_anew(session, &request))
+        if (bwl_request_is_wanted(&request) && session != NULL && submit_again(session, &request))
             bwl_host_unpin(request.lock); /* submitting pinned it a second time */
         else
             bwl_request_answer(session, &request, BWL_NOT_SENT);

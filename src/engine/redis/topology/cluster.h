@@ -38,7 +38,7 @@ typedef struct bwl_cluster {
     bwl_router      *router;
     unsigned         nodes_count;
     unsigned         seeds_count;
-    unsigned         turn;            /* the last node tried while the owner was unknown */
+    unsigned         last_tried;      /* the last node tried while the owner was unknown */
     bool             map_is_too_long; /* the reply to CLUSTER SLOTS does not fit into a frame */
     bwl_pipeline     deferred;        /* requests about moving slots */
     bwl_cluster_tags tags;

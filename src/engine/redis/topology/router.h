@@ -26,10 +26,10 @@ typedef struct bwl_router {
 /* The node of a lock in a cluster.  First member of the engine's part of a lock. */
 typedef struct bwl_route {
     uint16_t     slot;
-    bwl_session *home;       /* the owner node; NULL: unknown */
-    bwl_session *granted;    /* the last node that answered YES, ... */
-    uint64_t     granted_by; /* ... and its restart count then */
-    bool         is_sought;  /* the owner node is unreachable, so others are tried */
+    bwl_session *home;           /* the owner node; NULL: unknown */
+    bwl_session *granted;        /* the last node that answered YES, ... */
+    uint64_t     granted_by;     /* ... and its restart count then */
+    bool         is_discovering; /* the owner node is unreachable, so others are tried */
 } bwl_route;
 
 static inline bwl_router *bwl_router_of(const bwl_session *session)

@@ -184,7 +184,7 @@ static void on_moved(bwl_session *session, const bwl_primary *primary)
 
 /* With `primary`, fault is NULL: the result of a discovery, or a new primary.  Without: the
  * discovery has failed, REFUSED or UNREACHABLE. */
-static void hear(bwl_sentinel *s, const bwl_primary *primary, const bwl_fault *fault)
+static void on_result(bwl_sentinel *s, const bwl_primary *primary, const bwl_fault *fault)
 {
     bwl_session *session = s->router->sessions;
     bool         is_new  = primary != NULL && !is_there(&session->endpoint, primary);
@@ -249,7 +249,7 @@ static void round_failed(bwl_sentinel *s, const bwl_fault *last)
     s->is_awaited = false;
     enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
     if (is_awaited)
-        hear(s, NULL, &fault);
+        on_result(s, NULL, &fault);
 }
 
 static void leave_current(bwl_sentinel *s)
@@ -358,7 +358,7 @@ static void report_primary(bwl_sentinel *s, const bwl_primary *primary)
     s->is_awaited     = false;
     s->latest_primary = *primary;
     if (is_awaited || moved)
-        hear(s, &s->latest_primary, NULL);
+        on_result(s, &s->latest_primary, NULL);
 }
 
 /* Handles a frame that is not a push: the reply to HELLO, or to the query. */

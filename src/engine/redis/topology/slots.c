@@ -24,10 +24,10 @@ enum { LEAVE_ROOM = 128, NEW_MS = 3000, TAG_LIMIT = 1000000 };
 
 /* The preparation of a slot on this connection. */
 enum {
-    LISTENS   = 1u << 0, /* subscribed                             */
-    HAS_FENCE = 1u << 1,
-    HAS_INFO  = 1u << 2, /* the client info is published */
-    IS_NEW    = 1u << 3, /* subscribed a moment ago      */
+    IS_SUBSCRIBED = 1u << 0, /* subscribed                             */
+    HAS_FENCE     = 1u << 1,
+    HAS_INFO      = 1u << 2, /* the client info is published */
+    IS_NEW        = 1u << 3, /* subscribed a moment ago      */
 };
 
 typedef struct slots {
@@ -103,7 +103,7 @@ void bwl_slots_begin(bwl_session *session)
 
 void bwl_slots_expire(bwl_session *session)
 {
-    keep_only(session, HAS_INFO | LISTENS | IS_NEW);
+    keep_only(session, HAS_INFO | IS_SUBSCRIBED | IS_NEW);
 }
 
 void bwl_slots_forget(bwl_session *session, uint16_t slot)
@@ -155,7 +155,7 @@ bool bwl_slots_uses(const bwl_request *request)
  * minimum is valid only with it. */
 static uint8_t due_for(const bwl_session *session, const bwl_request *request)
 {
-    unsigned wanted = HAS_FENCE | LISTENS;
+    unsigned wanted = HAS_FENCE | IS_SUBSCRIBED;
 
     if (session->node == NULL || !bwl_slots_uses(request))
         return 0;
@@ -179,15 +179,15 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
     request->flight.sent_at = session->host->latest;
     if (session->host->closing) { /* no reply will be read */
         session->owner->write_client_info(session, &writer, tag);
-        slots_of(session)->done[slot_of(request)] |= HAS_FENCE | HAS_INFO | LISTENS;
+        slots_of(session)->done[slot_of(request)] |= HAS_FENCE | HAS_INFO | IS_SUBSCRIBED;
         bwl_resp_stream_commit(&session->link.conn, &writer);
         return BWL_PREPARED_NOTHING;
     }
     assert(request->flight.failed == 0);
-    if ((due & LISTENS) != 0)
+    if ((due & IS_SUBSCRIBED) != 0)
         bwl_queue_write_channel(&writer, true, channel);
     session->owner->write_client_info(session, &writer, tag);
-    request->flight.frames   = (due & LISTENS) != 0 ? 2 : 0; /* before the last one */
+    request->flight.frames   = (due & IS_SUBSCRIBED) != 0 ? 2 : 0; /* before the last one */
     request->flight.prepares = true;
     request->flight.written  = true;
     bwl_resp_stream_commit(&session->link.conn, &writer);
@@ -276,7 +276,7 @@ bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_
         return true;
     }
     bwl_request *head = bwl_pipeline_head(&session->pipeline);
-    s->done[*ret_slot] |= LISTENS | IS_NEW;
+    s->done[*ret_slot] |= IS_SUBSCRIBED | IS_NEW;
     s->new_until = bwl_ms_add(session->host->latest, NEW_MS);
     if (head != NULL && head->flight.prepares && head->flight.frames == 2)
         head->flight.frames = 1; /* the push replaces a frame */

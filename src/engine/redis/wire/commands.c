@@ -308,28 +308,41 @@ static const row *row_of(const bwl_redis_command_args *args)
     return is_signal ? &signalling[args->signal.kind] : &rows[args->command];
 }
 
+static const char *end_of_word(const char *word)
+{
+    if (*word == '%')
+        return word + 2;
+    while (*word != ' ' && *word != '|' && *word != '\0')
+        word++;
+    return word;
+}
+
+static uint32_t count_items(const bwl_redis_command_args *args, const char *words)
+{
+    uint32_t count = 0;
+
+    for (const char *end;; words = end + 1) {
+        end = end_of_word(words);
+        count += *words == '%' ? items_of(args, words[1]) : 1;
+        if (*end != ' ')
+            return count;
+    }
+}
+
 /* Writes one command.  Returns the end of its words. */
 static const char *write_command(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                                  bwl_script_id script, const char *words)
 {
-    uint32_t    count = 1;
-    const char *end   = words;
-
-    for (; *end != '\0' && *end != '|'; end++)
-        if (*end == ' ')
-            count++;
-        else if (*end == '%')
-            count += items_of(args, end[1]) - 1;
-    bwl_resp_write_array(writer, count);
-    for (const char *word = words, *next; word < end; word = next + 1) {
-        for (next = word; next < end && *next != ' ';)
-            next++;
-        if (*word != '%')
-            bwl_resp_write_bulk(writer, word, (size_t)(next - word));
+    bwl_resp_write_array(writer, count_items(args, words));
+    for (const char *end;; words = end + 1) {
+        end = end_of_word(words);
+        if (*words == '%')
+            write_items(writer, args, script, words[1]);
         else
-            write_items(writer, args, script, word[1]);
+            bwl_resp_write_bulk(writer, words, (size_t)(end - words));
+        if (*end != ' ')
+            return end;
     }
-    return end;
 }
 
 /* WAIT with 0 ms would wait for ever. */

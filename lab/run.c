@@ -61,6 +61,7 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
     settings               set    = *of_all;
     const bwl_lab_options *given  = set.given;
     bwl_scenario           s      = set.at(i);
+    bwl_search             search = given->search;
     const char            *prefix = given->tap ? "# " : "";
     bwl_finding            found;
     bool                   is_good;
@@ -70,7 +71,9 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
         if (given->budget[k] != 0)
             s.budget[k] = given->budget[k];
     set.at_random = set.at_random || (s.is_vast && s.servers == 1);
-    found   = set.at_random ? bwl_random_walk(&s, &given->search) : bwl_explore(&s, &given->search);
+    if (s.breaks != 0 && !set.is_asked)
+        search.states_max = INT32_MAX; /* it ends with its finding */
+    found   = set.at_random ? bwl_random_walk(&s, &search) : bwl_explore(&s, &search);
     is_good = is_as_expected(&s, &set, &found);
     if (given->tap)
         (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", number, s.name);

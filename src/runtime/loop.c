@@ -436,30 +436,45 @@ static bwl_waiting_thread *thread_new(bwl_loop *loop)
             return NULL;
         bwl_cond_init(&thread->cond);
     }
-    thread->next         = NULL;
     thread->is_signalled = false;
     return thread;
 }
 
+static void add_waiting(bwl_loop *loop, bwl_waiting_thread *thread)
+{
+    bwl_waiting_thread *first = loop->waiting_threads;
+
+    thread->next     = first != NULL ? first : thread;
+    thread->previous = first != NULL ? first->previous : thread;
+    if (first == NULL)
+        loop->waiting_threads = thread;
+    thread->previous->next = thread;
+    thread->next->previous = thread;
+}
+
+static void remove_waiting(bwl_loop *loop, bwl_waiting_thread *thread)
+{
+    thread->previous->next = thread->next;
+    thread->next->previous = thread->previous;
+    if (loop->waiting_threads == thread)
+        loop->waiting_threads = thread->next != thread ? thread->next : NULL;
+}
+
 static int sleep_for(bwl_loop *loop, bwl_completion *completion, bwl_ms until, bwl_fault *fault)
 {
-    bwl_waiting_thread **where  = &loop->waiting_threads;
     bwl_waiting_thread  *thread = thread_new(loop);
+    bwl_waiting_thread **where  = &completion->waiting;
 
     if (thread == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    while (*where != NULL)
-        where = &(*where)->next;
-    *where              = thread;
+    add_waiting(loop, thread);
     thread->beside      = completion->waiting;
     completion->waiting = thread;
     sleep_until(loop, &thread->cond, until);
-    for (where = &completion->waiting; *where != thread;)
+    while (*where != thread)
         where = &(*where)->beside;
     *where = thread->beside;
-    for (where = &loop->waiting_threads; *where != thread;)
-        where = &(*where)->next;
-    *where = thread->next;
+    remove_waiting(loop, thread);
     has_woken(loop, thread);
     thread->next       = loop->idle_threads;
     loop->idle_threads = thread;

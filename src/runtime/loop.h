@@ -56,7 +56,8 @@ bwl_timer *bwl_timers_take_due(bwl_timers *timers, bwl_ms now);
  * loop: a thread is signalled without the mutex, when it may already have woken. */
 typedef struct bwl_waiting_thread {
     pthread_cond_t             cond;
-    struct bwl_waiting_thread *next;
+    struct bwl_waiting_thread *next;           /* in a ring, the longest waiting first  */
+    struct bwl_waiting_thread *previous;       /* of the first: the last                */
     struct bwl_waiting_thread *beside;         /* waits for the same completion         */
     struct bwl_waiting_thread *next_to_signal; /* once the mutex is released            */
     bool                       is_signalled;   /* or about to be, and has not run since */

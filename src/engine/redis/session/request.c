@@ -24,8 +24,8 @@ bool bwl_pipeline_push(bwl_pipeline *pipeline, const bwl_request *request)
 {
     if (pipeline->count == pipeline->room && !grow(pipeline))
         return false;
-    pipeline->ring[(pipeline->first + pipeline->count) % pipeline->room] = *request;
     pipeline->count++;
+    *bwl_pipeline_at(pipeline, pipeline->count - 1) = *request;
     request->lock->host->pending++;
     bwl_host_pin(request->lock);
     return true;
@@ -43,7 +43,7 @@ bwl_request bwl_pipeline_pop(bwl_pipeline *pipeline)
 {
     bwl_request first = *bwl_pipeline_at(pipeline, 0);
 
-    pipeline->first = (pipeline->first + 1) % pipeline->room;
+    pipeline->first = (pipeline->first + 1) & (pipeline->room - 1);
     pipeline->count--;
     leave(&first);
     return first;

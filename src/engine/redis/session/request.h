@@ -108,14 +108,14 @@ typedef struct bwl_pipeline {
     bwl_request *ring;
     size_t       first;
     size_t       count;
-    size_t       room;
+    size_t       room; /* a power of two */
 } bwl_pipeline;
 
 /* The nth request, 0 is the oldest. */
 static inline bwl_request *bwl_pipeline_at(const bwl_pipeline *pipeline, size_t n)
 {
     assert(n < pipeline->count);
-    return &pipeline->ring[(pipeline->first + n) % pipeline->room];
+    return &pipeline->ring[(pipeline->first + n) & (pipeline->room - 1)];
 }
 
 /* The oldest request in flight; NULL: none. */

@@ -112,7 +112,8 @@ static const row signalling[] = {
 static void write_name_of_script(bwl_resp_writer *writer, const bwl_script *script, bool use_eval)
 {
     bwl_resp_write_text(writer, use_eval ? "EVAL" : "EVALSHA");
-    bwl_resp_write_text(writer, use_eval ? script->text : script->sha1);
+    bwl_resp_write_bulk(writer, use_eval ? script->text : script->sha1,
+                        use_eval ? script->size : sizeof script->sha1 - 1);
 }
 
 void bwl_redis_write_script(bwl_resp_writer *writer, const bwl_script *script, bool use_eval,

@@ -14,7 +14,6 @@ enum {
     PREFIX_SIZE     = 4,  /* of a verbatim string: "txt:" */
     LINE_END_SIZE   = 2,  /* CR LF */
     NUMBER_SIZE_MAX = 20, /* the digits of UINT64_MAX, or a sign and those of INT64_MIN */
-    HEADER_SIZE_MAX = 1 + NUMBER_SIZE_MAX + LINE_END_SIZE,
     LONG_HEAD_MAX   = 24, /* "$1099511627776\r\n" has 16 bytes */
 };
 
@@ -130,13 +129,14 @@ static uint64_t magnitude_max(const bwl_resp_scan *scan)
  * larger, so each digit is checked, and a huge number is refused before its header is complete. */
 static bool exceeds_limit(const bwl_resp_scan *scan)
 {
+    if (scan->type == ':')
+        return false;
     if (is_aggregate(scan->type))
         return scan->depth == BWL_RESP_DEPTH_MAX ||
                scan->elements + items_of(scan->type, scan->number) > BWL_RESP_ELEMENTS_MAX;
-    if (is_bulk(scan->type))
-        return scan->number > BWL_RESP_BULK_MAX ||
-               scan->size + LINE_END_SIZE + scan->number + LINE_END_SIZE > BWL_RESP_FRAME_MAX;
-    return false;
+    assert(is_bulk(scan->type));
+    return scan->number > BWL_RESP_BULK_MAX ||
+           scan->size + LINE_END_SIZE + scan->number + LINE_END_SIZE > BWL_RESP_FRAME_MAX;
 }
 
 static bwl_resp_status take_digit(bwl_resp_scan *scan, char byte)
@@ -480,19 +480,22 @@ bool bwl_resp_text_is(const bwl_resp_value *value, const char *text)
 
 /* ---- the writer ---- */
 
-/* Writes the digits before `end`.  Returns the first of them. */
-static char *format_number(char *end, bool negative, uint64_t magnitude)
+static size_t count_digits(uint64_t number)
 {
-    char *begin = end;
+    size_t digits = 1;
 
+    for (; number >= 10; number /= 10)
+        digits++;
+    return digits;
+}
+
+/* Writes the digits before `end`, as many as the number has. */
+static void write_digits(char *end, uint64_t number)
+{
     do {
-        *--begin = (char)('0' + magnitude % 10);
-        magnitude /= 10;
-    } while (magnitude > 0);
-    if (negative)
-        *--begin = '-';
-    assert(end - begin <= NUMBER_SIZE_MAX);
-    return begin;
+        *--end = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
 }
 
 /* Reserves space for a whole item, writes its header, and returns where its payload goes.  NULL:
@@ -500,23 +503,21 @@ static char *format_number(char *end, bool negative, uint64_t magnitude)
 static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, size_t payload_size,
                         size_t end_size)
 {
-    char         header[HEADER_SIZE_MAX];
-    char        *line_end    = header + sizeof header - LINE_END_SIZE;
-    char        *begin       = format_number(line_end, false, number) - 1;
-    const size_t header_size = (size_t)(header + sizeof header - begin);
+    const size_t header_size = 1 + count_digits(number) + LINE_END_SIZE;
     const size_t room        = writer->capacity - writer->size;
 
     assert(writer->size <= writer->capacity);
-    *begin = type;
-    memcpy(line_end, "\r\n", LINE_END_SIZE);
     if (header_size + end_size > room || payload_size > room - header_size - end_size)
         writer->overflowed = true;
     if (writer->overflowed)
         return NULL;
-    char *item = writer->bytes + writer->size;
-    memcpy(item, begin, header_size);
+    char *item    = writer->bytes + writer->size;
+    char *payload = item + header_size;
+    item[0]       = type;
+    write_digits(payload - LINE_END_SIZE, number);
+    memcpy(payload - LINE_END_SIZE, "\r\n", LINE_END_SIZE);
     writer->size += header_size + payload_size + end_size;
-    return item + header_size;
+    return payload;
 }
 
 void bwl_resp_write_array(bwl_resp_writer *writer, uint32_t count)
@@ -546,10 +547,14 @@ void bwl_resp_write_integer(bwl_resp_writer *writer, int64_t integer)
     const bool negative = integer < 0;
     /* Unsigned negation is defined for every value, INT64_MIN included. */
     const uint64_t magnitude = negative ? 0 - (uint64_t)integer : (uint64_t)integer;
-    char           number[NUMBER_SIZE_MAX];
-    const char    *digits = format_number(number + sizeof number, negative, magnitude);
+    const size_t   size      = count_digits(magnitude) + negative;
+    char          *payload   = begin_item(writer, '$', size, size, LINE_END_SIZE);
 
-    bwl_resp_write_bulk(writer, digits, (size_t)(number + sizeof number - digits));
+    if (payload == NULL)
+        return;
+    payload[0] = '-'; /* the first digit of a positive number overwrites it */
+    write_digits(payload + size, magnitude);
+    memcpy(payload + size, "\r\n", LINE_END_SIZE);
 }
 
 void bwl_resp_write_list(bwl_resp_writer *writer, const char *format, va_list list)

@@ -5,7 +5,7 @@
     tools/mutate.py WORD ...        those whose description holds one of the words
     tools/mutate.py --hunt WORD     likewise, against all programs of session, transcript, conformance and live until one fails
 
-Each CPU has a copy with a build of its own, in build-mutants/ or in $MUTANTS_DIR. The list is tests/mutants.txt, or the
+Three copies per CPU have a build of their own each, in build-mutants/ or in $MUTANTS_DIR. The list is tests/mutants.txt, or the
 file that $MUTANTS_FILE names. Prints a table; ends with 1 if a fault was not noticed.
 """
 
@@ -24,6 +24,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = ("file", "old", "new", "by")
 HUNTED = ("session", "transcript", "conformance", "live")  # quick ones first
+WORKERS_PER_CPU = 3  # most programs wait for a server most of the time
 PATIENCE_S = 75  # without output: a fault may make a program hang, which counts as detected
 
 
@@ -172,7 +173,7 @@ def main(words):
         return 2
     mutants = [m for m in mutants if not words or any(word in m["what"] for word in words)]
     trees = queue.SimpleQueue()
-    workers = max(1, min(len(mutants), os.cpu_count() or 1))
+    workers = max(1, min(len(mutants), WORKERS_PER_CPU * (os.cpu_count() or 1)))
     for number in range(workers):
         trees.put(made_tree(ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / f"tree-{number}"))
 

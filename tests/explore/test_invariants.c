@@ -1,5 +1,6 @@
 /*
- * test_invariants.c -- each invariant detects a fault that no other invariant detects.
+ * test_invariants.c -- each invariant detects a fault that no other invariant detects, and `token`
+ * keeps all of them with three clients.
  *
  * Not here: NEVER NEARER, IN TIME and CLEAN END check faults of hold.c only (see
  * tests/mutants.txt); ONE HOLDER and ONE WORKER cannot be broken with one server unless it grants
@@ -8,6 +9,7 @@
  */
 #include "tests/explore/scenarios.h"
 
+#include "lib/slow_build.h"
 #include "lab/world/world.h"
 #include "lab/search/explore.h"
 
@@ -130,4 +132,21 @@ TEST(state_of_an_invariant_distinguishes_worlds)
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
     one.left[BWL_WRITE] = two.left[BWL_WRITE] = 0;
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+}
+
+/* Completely, all invariants that a lease can keep.  `make explore` does it with every fault. */
+TEST(token_with_three_clients)
+{
+    static const char *const names[] = { "three-loss", "three" };
+
+    for (unsigned i = 0; i < (is_slow_build() ? 1 : sizeof names / sizeof names[0]); i++) {
+        bwl_scenario s     = scenario_called(names[i]);
+        bwl_finding  found = bwl_explore(
+             &s, &(bwl_search){ .states_max = STATES_MAX, .memory_max = (size_t)256 << 20 });
+
+        assert_int_equal(s.clients, 3);
+        assert_int_equal(s.invariants, BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS);
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        bwl_finding_free(&found);
+    }
 }

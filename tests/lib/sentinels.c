@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATIENCE_MS = 60000, ASK_AGAIN_MS = 8000 };
+enum { PATIENCE_MS = 60000, ASK_AGAIN_MS = 8000, DOWN_MS = 1000, BUSY_MS = 10000 };
 
 static void await_sentinels(service *s)
 {
@@ -48,6 +48,21 @@ static const char *open_to_all(const service *s)
     return s->hosts != NULL ? "--bind 0.0.0.0 --protected-mode no" : "";
 }
 
+/* ---- failover -------------------------------------------------------------------------------- */
+
+/* A node that is silent for so long is down. */
+static void set_down_after(service *s, int ms)
+{
+    for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
+        if (s->sentinels[i]->pid != 0)
+            (void)server_ask(s->sentinels[i], "SENTINEL SET m down-after-milliseconds %d", ms);
+}
+
+void service_allow_failover(service *s)
+{
+    set_down_after(s, DOWN_MS);
+}
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 static void start_nodes(service *s, const char *options)
@@ -82,6 +97,7 @@ static void start_sentinels(service *s)
     }
     (void)snprintf(s->url + size, sizeof s->url - size, "/m");
     await_sentinels(s);
+    set_down_after(s, BUSY_MS);
 }
 
 service *service_start_apart(const net *hosts, unsigned nodes_count, const char *options)
@@ -142,9 +158,11 @@ static server *find_primary(service *s, const server *but, int64_t end)
 
 server *service_primary(service *s, const server *but)
 {
+    service_allow_failover(s);
     server *primary = find_primary(s, but, clock_ms() + PATIENCE_MS);
 
     assert_non_null(primary);
+    set_down_after(s, BUSY_MS);
     return primary;
 }
 

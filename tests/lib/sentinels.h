@@ -26,8 +26,12 @@ void     service_stop(service *s); /* also NULL */
 /* The same with a host for each: the nodes on the first ones, then the sentinels. */
 service *service_start_apart(const net *hosts, unsigned nodes_count, const char *options);
 
+/* From now on, a node that is silent for a second is down.  Before, it takes ten seconds: on a busy
+ * machine, a node that runs may get no CPU for a second. */
+void service_allow_failover(service *s);
+
 /* The node that reports to be the primary, and that two sentinels name; waits for that, a minute at
- * most, while it is `but`. */
+ * most, while it is `but`.  Allows a failover meanwhile, and no longer. */
 server *service_primary(service *s, const server *but);
 
 /* Fails over to another node than this one. */

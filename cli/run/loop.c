@@ -32,22 +32,27 @@ void loop_open(loop *ret_loop, bowline_client *client, int signal_fd)
     *ret_loop = (loop){ .client = client, .signal_fd = signal_fd, .timer_fd = -1, .other_fd = -1 };
 }
 
-/* Arms the timer, or disarms it with FOREVER. Clears an earlier expiration. False: no timer. */
+/* Arms the timer, unless it expires earlier: the loop may turn too often. False: no timer. */
 static bool arm(loop *l, int64_t wait_ms)
 {
-    struct itimerspec at = { 0 };
+    struct itimerspec at  = { 0 };
+    int64_t           now = loop_now();
 
-    if (l->timer_fd < 0 && wait_ms == BOWLINE_FOREVER)
+    if (wait_ms == BOWLINE_FOREVER && l->timer_fd < 0)
         return true;
     if (l->timer_fd < 0)
         l->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (l->timer_fd < 0)
         return false;
-    if (wait_ms > 0) {
-        at.it_value.tv_sec  = (time_t)(wait_ms / 1000);
-        at.it_value.tv_nsec = (long)(wait_ms % 1000) * 1000000;
+    if (l->expires_at > now && wait_ms != BOWLINE_FOREVER && l->expires_at <= now + wait_ms)
+        return true;
+    l->expires_at = 0;
+    if (wait_ms != BOWLINE_FOREVER) {
+        l->expires_at       = now + wait_ms;
+        at.it_value.tv_sec  = (time_t)(l->expires_at / 1000);
+        at.it_value.tv_nsec = (long)(l->expires_at % 1000) * 1000000;
     }
-    int failed = timerfd_settime(l->timer_fd, 0, &at, NULL);
+    int failed = timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
     assert(failed == 0);
     return true;
 }

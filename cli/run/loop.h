@@ -16,8 +16,9 @@
 typedef struct loop {
     bowline_client *client; /* NULL: none */
     int             signal_fd;
-    int             timer_fd; /* below 0: not created yet */
-    int             other_fd; /* wakes the loop when readable or closed; below 0: none */
+    int             timer_fd;   /* below 0: not created yet */
+    int64_t         expires_at; /* of the timer, by loop_now(); 0: never */
+    int             other_fd;   /* wakes the loop when readable or closed; below 0: none */
 } loop;
 
 /* Milliseconds on CLOCK_BOOTTIME. */

@@ -52,8 +52,8 @@ static bool has_lock(server *node, const char *name)
     return strcmp(server_ask(node, "EXISTS bowline:{%s}", name), "1") == 0;
 }
 
-/* A sentinel may still name the old primary: then the extension is UNREACHABLE.  The old primary may
- * also read it, and not answer before its failover: then it is UNKNOWN. */
+/* A sentinel may still name the old primary: then the extension is UNREACHABLE.  The old primary
+ * may also read it, and not answer before its failover: then it is UNKNOWN. */
 static void must_extend(bowline_hold *hold)
 {
     int status = BOWLINE_UNREACHABLE;

@@ -530,15 +530,15 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nt
 
     assert(nth < bwl_redis_frames(args->command));
     *ret_reply = (bwl_redis_reply){ 0 };
-    if (bwl_redis_is_error(bytes, size)) {
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_REDIS_STRANGE;
+    if (value.type == '-' || value.type == '!') {
         if (bwl_redis_shows_value(args->command) && bwl_redis_error_is(bytes, size, "WRONGTYPE"))
             return answer(ret_reply, BWL_FOREIGN_VALUE); /* a list, a set ... */
         if (args->command == REDIS_REPLICATED && is_of_replica(bytes, size))
             return answer(ret_reply, BWL_RETRYABLE);
         return read_error(bytes, size, &ret_reply->answer);
     }
-    if (!bwl_resp_next_bare(&cursor, &value))
-        return BWL_REDIS_STRANGE;
     return read_as(rows[args->command].replies[nth], args, &cursor, &value, ret_reply);
 }
 

@@ -29,7 +29,8 @@ int64_t loop_earlier(int64_t a, int64_t b);
 
 void loop_open(loop *ret_loop, bowline_client *client, int signal_fd);
 
-/* Sleeps for at most wait_ms (0 or BOWLINE_FOREVER are allowed), then dispatches the client. */
+/* Sleeps for at most wait_ms (BOWLINE_FOREVER: no limit; below 1: not at all), and maybe less, then
+ * dispatches the client. */
 void loop_turn(loop *l, int64_t wait_ms);
 
 /* The signals of bowline, and those that its command inherits.

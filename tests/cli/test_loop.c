@@ -5,6 +5,7 @@
 #include "tests/lib/suite.h"
 
 #include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "cli/run/loop.h"
@@ -56,6 +57,40 @@ TEST(loop_clears_an_expired_timer)
     int64_t until = loop_now() + 20;
     loop_turn(&l, 20);
     assert_true(loop_now() >= until);
+}
+
+static int64_t timer_left_ms(void)
+{
+    struct itimerspec left;
+
+    assert_int_equal(timerfd_gettime(l.timer_fd, &left), 0);
+    return (int64_t)left.it_value.tv_sec * 1000 + left.it_value.tv_nsec / 1000000;
+}
+
+/* The timer is set again only for an earlier time, or after it has expired. */
+TEST(loop_keeps_a_timer_that_is_early_enough)
+{
+    assert_int_equal(write(ends[1], "s", 1), 1); /* no turn sleeps */
+    loop_turn(&l, 60000);
+    loop_turn(&l, 120000);
+    assert_in_range(timer_left_ms(), 1, 60000);
+    loop_turn(&l, 1000);
+    assert_in_range(timer_left_ms(), 0, 1000);
+    loop_turn(&l, BOWLINE_FOREVER);
+    assert_int_equal(timer_left_ms(), 0);
+
+    loop_turn(&l, 1);
+    while (timer_left_ms() > 0 || l.expires_at > loop_now())
+        ;
+    loop_turn(&l, 60000);
+    assert_in_range(timer_left_ms(), 1, 60000);
+    loop_turn(&l, -5); /* overdue */
+    assert_int_equal(timer_left_ms(), 0);
+}
+
+TEST(loop_does_not_sleep_when_it_is_overdue)
+{
+    loop_turn(&l, -5);
 }
 
 TEST(loop_wakes_for_a_signal_before_its_time)

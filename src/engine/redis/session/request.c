@@ -43,7 +43,7 @@ bwl_request bwl_pipeline_pop(bwl_pipeline *pipeline)
 {
     bwl_request first = *bwl_pipeline_at(pipeline, 0);
 
-    pipeline->first = (pipeline->first + 1) & (pipeline->room - 1);
+    pipeline->first++;
     pipeline->count--;
     leave(&first);
     return first;

@@ -106,7 +106,7 @@ struct bwl_request_kind {
  * come first, then those that are not written yet.  Or those that are deferred, none written. */
 typedef struct bwl_pipeline {
     bwl_request *ring;
-    size_t       first;
+    size_t       first; /* it grows; the place is modulo `room` */
     size_t       count;
     size_t       room; /* a power of two */
 } bwl_pipeline;

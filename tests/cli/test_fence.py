@@ -191,6 +191,8 @@ def test_a_file_or_directory_of_another_user_is_not_trusted(place):
 
 
 def test_a_group_shares_a_file_in_a_directory_that_is_open_to_it(place):
+    if os.environ.get("BOWLINE_COVERAGE") == "true":
+        pytest.skip("another user may not write down what was covered")
     if os.geteuid() != 0:
         pytest.skip("needs root, to be two users")
     place.root.chmod(0o755)

@@ -200,6 +200,8 @@ def become_nobody():
 @pytest.fixture
 def helper(place):
     """A command that is owned by root and setuid, for a bowline that nobody runs."""
+    if os.environ.get("BOWLINE_COVERAGE") == "true":
+        pytest.skip("another user may not write down what was covered")
     if os.geteuid() != 0:
         pytest.skip("not root: no setuid program can be made")
     if os.statvfs(place.root).f_flag & os.ST_NOSUID:

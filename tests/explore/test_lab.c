@@ -5,6 +5,7 @@
  */
 #include "tests/explore/scenarios.h"
 
+#include "lib/slow_build.h"
 #include "lab/world/world.h"
 #include "lab/report/picture.h"
 #include "lab/search/explore.h"
@@ -78,20 +79,26 @@ TEST(plain_counting_gives_the_same_verdict)
                                          "synced-planted-deaf",
                                          "synced-planted-alone",
                                          "synced-queue-yields" };
-    const bwl_search         usual   = { .states_max = 3000000 };
-    const bwl_search         plain   = { .states_max = 3000000, .plain = true };
+    const uint32_t           max     = is_slow_build() ? 30000 : 3000000;
+    const bwl_search         usual   = { .states_max = max };
+    const bwl_search         plain   = { .states_max = max, .plain = true };
+    unsigned                 checked = 0;
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s    = scenario_called(names[i]);
         bwl_finding  few  = bwl_explore(&s, &usual);
         bwl_finding  many = bwl_explore(&s, &plain);
 
-        assert_int_equal(few.verdict, many.verdict);
-        assert_int_equal(few.path_count, many.path_count);
-        assert_true(few.states < many.states);
+        if (many.verdict != BWL_BUDGET_REACHED || !is_slow_build()) {
+            assert_int_equal(few.verdict, many.verdict);
+            assert_int_equal(few.path_count, many.path_count);
+            assert_true(few.states < many.states);
+            checked++;
+        }
         bwl_finding_free(&few);
         bwl_finding_free(&many);
     }
+    assert_true(checked > 3);
 }
 
 /* ---- search ---------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
 
+#include <stdio.h>
+
 static bwl_redis_reply reply;
 
 static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)
@@ -210,4 +212,99 @@ TEST(queue_value_has_its_version)
     for (size_t i = 0; i < COUNT_OF(none); i++)
         if (bwl_queue_version(none[i]) != 0)
             fail_msg("\"%s\" is of version %u", none[i], bwl_queue_version(none[i]));
+}
+
+/* ---- pushes ---------------------------------------------------------------------------------- */
+
+#define GRANT "G 5.00000000000000ff 3 1000"
+
+/* `rest` is a whole value of RESP. */
+static bwl_queue_push push_of(const char *kind, const char *channel, const char *rest)
+{
+    static char frame[300];
+
+    (void)snprintf(frame, sizeof frame, ">3\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n%s", strlen(kind), kind,
+                   strlen(channel), channel, rest);
+    return bwl_queue_read_push("c", frame, strlen(frame));
+}
+
+static bwl_queue_push message_of(const char *kind, const char *channel, const char *text)
+{
+    char rest[200];
+
+    (void)snprintf(rest, sizeof rest, "$%zu\r\n%s\r\n", strlen(text), text);
+    return push_of(kind, channel, rest);
+}
+
+TEST(queue_push_grants_with_its_nonce_and_fence)
+{
+    static const char *const kinds[] = { "smessage", "message" };
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        bwl_queue_push push = message_of(kinds[i], "c", GRANT);
+        assert_int_equal(push.kind, BWL_PUSH_GRANT);
+        assert_int_equal(push.slot, 5);
+        assert_true(push.generation == 255);
+        assert_true(push.fence == 3 * BWL_QUEUE_HANDOFFS);
+        assert_true(push.server_us == 1000);
+        assert_int_equal(message_of(kinds[i], "c", "H").kind, BWL_PUSH_HELLO);
+    }
+}
+
+TEST(queue_push_text_that_is_nearly_a_grant)
+{
+    static const char *const texts[] = {
+        "",
+        "h",
+        "G",
+        "GG 5.00000000000000ff 3 1000",
+        "X 5.00000000000000ff 3 1000",
+        "G 5 3 1000",
+        "G x.00000000000000ff 3 1000",
+        "G 4294967296.00000000000000ff 3 1000",
+        "G 5.0 3 1000",
+        "G 5.00000000000000fg 3 1000",
+        "G 5.00000000000000FF 3 1000",
+        "G 5.00000000000000ff",
+        "G 5.00000000000000ff 0 1000",
+        "G 5.00000000000000ff x 1000",
+        "G 5.00000000000000ff 3",
+        "G 5.00000000000000ff 3 0",
+        "G 5.00000000000000ff 3 1000 1",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (message_of("message", "c", texts[i]).kind != BWL_PUSH_OTHER)
+            fail_msg("\"%s\" is no other push", texts[i]);
+}
+
+TEST(queue_push_is_about_its_channel_and_tag)
+{
+    bwl_queue_push push = push_of("ssubscribe", "c:{7}", ":1\r\n");
+
+    assert_int_equal(push.kind, BWL_PUSH_SUBSCRIBED);
+    assert_int_equal(push.tag.size, 3);
+    assert_memory_equal(push.tag.at, "{7}", 3);
+    assert_int_equal(push_of("subscribe", "c", ":1\r\n").kind, BWL_PUSH_SUBSCRIBED);
+    assert_int_equal(push_of("sunsubscribe", "c", ":0\r\n").kind, BWL_PUSH_UNSUBSCRIBED);
+    assert_int_equal(push_of("ssubscribe", "cx", ":1\r\n").kind, BWL_PUSH_OTHER);
+    assert_int_equal(push_of("ssubscribe", "d", ":1\r\n").kind, BWL_PUSH_OTHER);
+    assert_int_equal(push_of("ssubscribe", "", ":1\r\n").kind, BWL_PUSH_OTHER);
+}
+
+TEST(queue_push_of_another_shape)
+{
+    static const char *const frames[] = {
+        "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nH\r\n",
+        ">2\r\n$7\r\nmessage\r\n$1\r\nc\r\n",
+        ">4\r\n$8\r\npmessage\r\n$1\r\nc\r\n$1\r\nc\r\n$1\r\nH\r\n",
+        ">3\r\n$7\r\nmessage\r\n_\r\n$1\r\nH\r\n",
+        ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n:1\r\n",
+        ">3\r\n$8\r\npmessage\r\n$1\r\nc\r\n$1\r\nH\r\n",
+        "+OK\r\n",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(frames); i++)
+        if (bwl_queue_read_push("c", frames[i], strlen(frames[i])).kind != BWL_PUSH_OTHER)
+            fail_msg("\"%s\" is no other push", frames[i]);
 }

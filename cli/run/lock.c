@@ -245,7 +245,7 @@ static void cancel(job *j, bowline_operation *op)
     bowline_cancel(op);
     j->ended_by = 0;
     while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until) {
-        loop_turn(&j->loop, until - loop_now());
+        loop_turn_until(&j->loop, until);
         lock_check_signals(j);
     }
     j->ended_by = first;
@@ -307,8 +307,10 @@ static int take(job *j, failure *reterr)
         return acquire_failed(j, status, &error, reterr);
     waiting w = { .next_at = loop_now() + FIRST_MS };
     while (!bowline_operation_done(op) && j->ended_by == 0) {
-        int64_t left_ms = w.next_at - loop_now();
-        loop_turn(&j->loop, j->options.quiet ? BOWLINE_FOREVER : left_ms > 0 ? left_ms : 0);
+        if (j->options.quiet)
+            loop_turn(&j->loop, BOWLINE_FOREVER);
+        else
+            loop_turn_until(&j->loop, w.next_at);
         lock_check_signals(j);
         if (!bowline_operation_done(op) && j->ended_by == 0 && !j->options.quiet &&
             loop_now() >= w.next_at)

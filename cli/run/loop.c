@@ -98,6 +98,13 @@ void loop_turn(loop *l, int64_t wait_ms)
     }
 }
 
+void loop_turn_until(loop *l, int64_t until)
+{
+    int64_t left_ms = until - loop_now();
+
+    loop_turn(l, left_ms > 0 ? left_ms : 0);
+}
+
 /* ---- signals ----------------------------------------------------------------------------------
  * */
 

@@ -326,7 +326,7 @@ static void find_breaker(job *j)
         return;
     while (bowline_hold_check(j->hold, &error) == BOWLINE_LOST &&
            (by = strstr(error.text, prefix)) == NULL && loop_now() < until) {
-        loop_turn(&j->loop, until - loop_now());
+        loop_turn_until(&j->loop, until);
         pass_signals_on(j);
     }
     if (by == NULL)

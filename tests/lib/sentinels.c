@@ -197,3 +197,14 @@ void service_await_replicas(service *s, server *primary)
         if (s->nodes[i] != primary && s->nodes[i]->pid != 0)
             assert_true(comes_to_follow(s->nodes[i]));
 }
+
+void must_extend_in_failover(bowline_hold *hold)
+{
+    int status = BOWLINE_UNREACHABLE;
+
+    while (status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN) {
+        status = bowline_extend(hold, 0, NULL);
+        sleep_ms(5);
+    }
+    assert_status(BOWLINE_OK, status, NULL);
+}

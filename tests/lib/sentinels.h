@@ -8,6 +8,8 @@
 #include "tests/lib/net.h"
 #include "tests/lib/server.h"
 
+#include <bowline/bowline.h>
+
 enum { SERVICE_SENTINELS = 3, SERVICE_NODES_MAX = 3 };
 
 typedef struct service {
@@ -39,5 +41,10 @@ server *service_switch(service *s, const server *from);
 
 /* Waits until every other running node replicates it. */
 void service_await_replicas(service *s, server *primary);
+
+/* Extends until it is OK.  A sentinel may still name the old primary: then the extension is
+ * UNREACHABLE.  The old primary may also read it, and not answer before its failover: then it is
+ * UNKNOWN. */
+void must_extend_in_failover(bowline_hold *hold);
 
 #endif

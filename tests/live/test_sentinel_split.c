@@ -123,17 +123,6 @@ static server *replica_becomes_primary(void)
     return service_primary(sentinel_service, sentinel_service->nodes[PRIMARY]);
 }
 
-static void must_extend(bowline_hold *hold)
-{
-    int status = BOWLINE_UNREACHABLE;
-
-    while (status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN) {
-        status = bowline_extend(hold, 0, NULL);
-        sleep_ms(5);
-    }
-    assert_status(BOWLINE_OK, status, NULL);
-}
-
 /* The other client, which is still idle, acquires the lock on its own host, where its threads stay;
  * its fence is above this one. */
 static bowline_hold *acquire_on_other_host(bowline_client *other, const char *name, uint64_t fence)
@@ -182,7 +171,7 @@ TEST(holder_that_receives_the_sentinels_follows_to_the_new_primary)
     cut_from_sentinels(PRIMARY);
     server *now = replica_becomes_primary();
     assert_true(comes_from(HOLDER, now));
-    must_extend(hold);
+    must_extend_in_failover(hold);
     assert_int_equal(bowline_hold_fence(hold), fence);
     assert_int_equal(rival_hold_count(r), 0);
     /* The old primary has the key and the role of a primary, but no client. */
@@ -324,7 +313,7 @@ TEST(hold_is_kept_when_only_its_link_to_the_primary_is_cut)
     assert_true(bowline_hold_left_ms(hold) > 0);
     server *now = service_switch(sentinel_service, sentinel_service->nodes[PRIMARY]);
     assert_true(comes_from(HOLDER, now));
-    must_extend(hold);
+    must_extend_in_failover(hold);
     assert_int_equal(rival_hold_count(r), 0);
     (void)holder_stop(b);
     must_release(hold);
@@ -366,7 +355,7 @@ static void check_follows_without(bool is_cut)
     assert_true(comes_from(HOLDER, sentinel_service->nodes[REPLICA]));
     if (!is_cut)
         server_signal(sentinel_service->sentinels[silent], SIGCONT);
-    must_extend(hold);
+    must_extend_in_failover(hold);
     assert_int_equal(rival_hold_count(r), 0);
     (void)holder_stop(b);
     must_release(hold);

@@ -29,31 +29,35 @@ int64_t loop_now(void)
 
 void loop_open(loop *ret_loop, bowline_client *client, int signal_fd)
 {
-    *ret_loop = (loop){ .client = client, .signal_fd = signal_fd, .timer_fd = -1, .other_fd = -1 };
+    *ret_loop = (loop){
+        .client     = client,
+        .signal_fd  = signal_fd,
+        .timer_fd   = -1,
+        .other_fd   = -1,
+        .expires_at = INT64_MAX,
+    };
 }
 
 /* Arms the timer, unless it expires earlier: the loop may turn too often. False: no timer. */
 static bool arm(loop *l, int64_t wait_ms)
 {
-    struct itimerspec at  = { 0 };
-    int64_t           now = loop_now();
+    struct itimerspec at         = { 0 };
+    const int64_t     now        = loop_now();
+    const int64_t     expires_at = wait_ms == BOWLINE_FOREVER ? INT64_MAX : now + wait_ms;
 
-    if (wait_ms == BOWLINE_FOREVER && l->timer_fd < 0)
+    if (l->expires_at > now && l->expires_at <= expires_at)
         return true;
     if (l->timer_fd < 0)
         l->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (l->timer_fd < 0)
         return false;
-    if (l->expires_at > now && wait_ms != BOWLINE_FOREVER && l->expires_at <= now + wait_ms)
-        return true;
-    l->expires_at = 0;
-    if (wait_ms != BOWLINE_FOREVER) {
-        l->expires_at       = now + wait_ms;
-        at.it_value.tv_sec  = (time_t)(l->expires_at / 1000);
-        at.it_value.tv_nsec = (long)(l->expires_at % 1000) * 1000000;
+    if (expires_at != INT64_MAX) {
+        at.it_value.tv_sec  = (time_t)(expires_at / 1000);
+        at.it_value.tv_nsec = (long)(expires_at % 1000) * 1000000;
     }
     int failed = timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
     assert(failed == 0);
+    l->expires_at = expires_at;
     return true;
 }
 

@@ -17,7 +17,7 @@ typedef struct loop {
     bowline_client *client; /* NULL: none */
     int             signal_fd;
     int             timer_fd;   /* below 0: not created yet */
-    int64_t         expires_at; /* of the timer, by loop_now(); 0: never */
+    int64_t         expires_at; /* of the timer, by loop_now(); INT64_MAX: never */
     int             other_fd;   /* wakes the loop when readable or closed; below 0: none */
 } loop;
 

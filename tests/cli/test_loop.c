@@ -76,8 +76,9 @@ TEST(loop_keeps_a_timer_that_is_early_enough)
     assert_in_range(timer_left_ms(), 1, 60000);
     loop_turn(&l, 1000);
     assert_in_range(timer_left_ms(), 0, 1000);
+    int64_t expires_at = l.expires_at;
     loop_turn(&l, BOWLINE_FOREVER);
-    assert_int_equal(timer_left_ms(), 0);
+    assert_true(l.expires_at == expires_at);
 
     loop_turn(&l, 1);
     while (timer_left_ms() > 0 || l.expires_at > loop_now())
@@ -86,6 +87,8 @@ TEST(loop_keeps_a_timer_that_is_early_enough)
     assert_in_range(timer_left_ms(), 1, 60000);
     loop_turn(&l, -5); /* overdue */
     assert_int_equal(timer_left_ms(), 0);
+    loop_turn(&l, BOWLINE_FOREVER); /* an expired timer would wake it again and again */
+    assert_true(l.expires_at == INT64_MAX);
 }
 
 TEST(loop_does_not_sleep_when_it_is_overdue)

@@ -53,6 +53,7 @@ typedef struct job {
     int             ended_by; /* the signal that ended the wait, or 0 */
     interrupt       interrupt;
     bool            stop_is_for_group; /* Ctrl-Z, sent to the process group of bowline */
+    bool            server_is_silent;  /* the wait has ended without it */
     bool            was_lost;
     bool            was_taken; /* lost because the store reports another holder */
     words           lost_why;

@@ -12,11 +12,18 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum {
     CANCEL_MS = 2000, /* time for a cancelled acquire to remove its request */
     ASK_MS    = 1000, /* time limit of a holder query */
+    LAST_MS   = 30,   /* and of the last one, after a wait */
+
+    /* A shorter wait lasts so long while there is no connection.  After a wait, the server has
+     * LATE_MS to confirm that the request is removed. */
+    CONNECT_MS = 1000,
+    LATE_MS    = 40,
 
     /* Descriptors that a run opens after that of bowline_fd: a connection, the pipe to the command
      * (two), the timer, the terminal. */
@@ -101,8 +108,8 @@ void lock_check_signals(job *j)
     }
 }
 
-/* The client for holder queries.  A query blocks, and a silent server must not delay a signal: so a
- * server gets a second client with a short time limit, opened on first use. */
+/* The client for holder queries: a second one with a short time limit, opened on first use.
+ * Replies come in order, and that to the acquire may be late. */
 static bowline_client *query_client(job *j)
 {
     if (j->query_client == NULL && is_server(j) &&
@@ -118,9 +125,12 @@ static bowline_client *query_client(job *j)
  * carriage return.  Elsewhere it is a line after one second, then one line a minute: enough for a
  * log, not too much for a mail. */
 typedef struct waiting {
-    bool    is_live; /* one line that is updated */
-    int64_t next_at;
-    size_t  columns; /* width of the present line; 0: none */
+    bool               is_live; /* one line that is updated */
+    int64_t            next_at;
+    size_t             columns; /* width of the present line; 0: none */
+    words              found;   /* of the last query: who holds the lock, or why that is unknown */
+    bool               is_found;
+    bowline_operation *query; /* NULL: none is under way */
 } waiting;
 
 enum { FIRST_MS = 1000, LIVE_MS = 1000, LOG_MS = 60000, COLUMNS_USUAL = 80, COLUMNS_MAX = 400 };
@@ -145,17 +155,71 @@ words lock_holder(const bowline_holder *holder)
     return ret;
 }
 
-/* As lock_holder, or why the holder is unknown. */
-static words who(bowline_client *client, const char *name)
+/* The store shows this process as the holder, before it has reported that to this process. */
+static bool is_this_process(const bowline_holder *holder)
+{
+    struct utsname system;
+
+    return holder->pid == getpid() && uname(&system) == 0 &&
+           strncmp(holder->host, system.nodename, BOWLINE_HOLDER_TEXT_MAX - 1) == 0;
+}
+
+/* As lock_holder, or why the holder is unknown.  Frees the query, which has ended. */
+static words finish_query(const job *j, bowline_operation *query, bool *ret_is_found)
 {
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
 
-    if (bowline_who(client, name, &holder, &error) < 0)
+    *ret_is_found = bowline_who_finish(&holder, query, &error) == BOWLINE_OK;
+    if (!*ret_is_found)
         return words_of("%s", error.text);
     if (holder.held == 0)
         return words_of("no one holds it at this moment");
-    return lock_holder(&holder);
+    if (!is_this_process(&holder))
+        return lock_holder(&holder);
+    if (strstr(j->settings.url, "sync=") != NULL)
+        return words_of("granted to this process; waiting for the replicas that sync= asks for");
+    return words_of("granted to this process; the reply is under way");
+}
+
+/* Begins a holder query, which ends while the loop turns. */
+static void begin_query(job *j, waiting *w)
+{
+    bowline_client *client = query_client(j);
+
+    if (w->query != NULL || bowline_who_start(&w->query, client, j->options.name, NULL) < 0)
+        return; /* the next one will say why */
+    if (client != j->client)
+        j->loop.other_fd = bowline_fd(client);
+}
+
+/* True: the query has ended, and its result is in w->found. */
+static bool query_ended(job *j, waiting *w)
+{
+    bowline_client *client = query_client(j);
+
+    if (w->query == NULL)
+        return false;
+    /* (void): what a failure means for the query, its result says. */
+    if (client != j->client)
+        (void)bowline_dispatch(client, 0, NULL);
+    if (!bowline_operation_done(w->query))
+        return false;
+    w->found         = finish_query(j, w->query, &w->is_found);
+    w->query         = NULL;
+    j->loop.other_fd = -1;
+    return true;
+}
+
+static void end_query(job *j, waiting *w)
+{
+    if (w->query == NULL)
+        return;
+    bowline_cancel(w->query);
+    /* (void): its result is not needed. */
+    (void)bowline_who_finish(&(bowline_holder){ .size = sizeof(bowline_holder) }, w->query, NULL);
+    w->query         = NULL;
+    j->loop.other_fd = -1;
 }
 
 /* The width of the terminal without the last column, where some terminals wrap. */
@@ -190,15 +254,15 @@ static size_t columns_of(const char *text)
     return columns;
 }
 
-/* Queries the holder, so it may block for a reply. */
-static void say_holder(waiting *w, const char *name, bowline_client *client)
+/* Writes what the last query has found. */
+static void say_holder(waiting *w, const char *name)
 {
     w->is_live = isatty(STDERR_FILENO) == 1;
     w->next_at = loop_now() + (w->is_live ? LIVE_MS : LOG_MS);
     /* In the background, do not write to the terminal. */
     if (w->is_live && tcgetpgrp(STDERR_FILENO) != getpgrp())
         return;
-    words text = words_of("waiting for %s: %s", name, who(client, name).text);
+    words text = words_of("waiting for %s: %s", name, w->found.text);
     if (!w->is_live) {
         say_line("%s", text.text);
         return;
@@ -207,9 +271,43 @@ static void say_holder(waiting *w, const char *name, bowline_client *client)
     draw(w, shown.text, columns_of(shown.text));
 }
 
+/* Who holds the lock that was not acquired.  A server that does not answer within LAST_MS delays
+ * the end no longer: what it said before is written then. */
+static words last_holder(job *j, waiting *w)
+{
+    int64_t until = loop_now() + (j->settings.wait_ms == BOWLINE_NO_WAIT ? ASK_MS : LAST_MS);
+
+    begin_query(j, w);
+    while (!query_ended(j, w) && w->query != NULL && loop_now() < until)
+        loop_turn_until(&j->loop, until);
+    j->server_is_silent = w->query != NULL && !w->is_found;
+    end_query(j, w);
+    return w->found;
+}
+
 /* ---- acquire --------------------------------------------------------------------------------- */
 
-static int acquire_failed(job *j, int status, const bowline_error *error, failure *reterr)
+/* A wait with a limit has ended, and the server has not said how; perhaps it is dead.  The request
+ * is withdrawn, or released after it. */
+static int acquire_late(job *j, waiting *w, bowline_operation *late, failure *reterr)
+{
+    failure is = {
+        .code = w->is_found ? EXIT_NOT_ACQUIRED : EXIT_FAILED,
+        .what = words_of("%s was not acquired within %s", j->options.name,
+                         words_of_duration(loop_now() - j->began_at).text),
+        .why  = w->found,
+    };
+
+    if (w->found.text[0] == '\0')
+        is.why = words_of("the server did not answer");
+    is.hint = words_of("if the server holds the lock for this process now, it ends with its lease");
+    bowline_cancel(late);
+    j->server_is_silent = !w->is_found;
+    return failed_with(reterr, is);
+}
+
+static int acquire_failed(job *j, waiting *w, int status, const bowline_error *error,
+                          failure *reterr)
 {
     failure is = {
         .code = EXIT_FAILED,
@@ -228,7 +326,7 @@ static int acquire_failed(job *j, int status, const bowline_error *error, failur
                                words_of_duration(loop_now() - j->began_at).text);
         is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
         if (!j->options.skips && !j->options.quiet)
-            is.why = who(query_client(j), j->options.name);
+            is.why = last_holder(j, w);
     } else if (status == BOWLINE_USAGE) {
         is.hint = words_of("type: bowline run --help");
     }
@@ -289,7 +387,9 @@ static int check_descriptors(const job *j, failure *reterr)
 
 static int take(job *j, failure *reterr)
 {
-    const settings    *s = &j->settings;
+    const settings    *s     = &j->settings;
+    waiting            w     = { 0 };
+    int64_t            until = INT64_MAX;
     bowline_operation *op;
     bowline_error      error;
 
@@ -304,28 +404,32 @@ static int take(job *j, failure *reterr)
                                               .lease_ms = s->lease_ms),
                               &error);
     if (status < 0)
-        return acquire_failed(j, status, &error, reterr);
-    waiting w = { .next_at = loop_now() + FIRST_MS };
-    while (!bowline_operation_done(op) && j->ended_by == 0) {
-        if (j->options.quiet)
-            loop_turn(&j->loop, BOWLINE_FOREVER);
-        else
-            loop_turn_until(&j->loop, w.next_at);
+        return acquire_failed(j, &w, status, &error, reterr);
+    w.next_at = j->options.quiet ? INT64_MAX : loop_now() + FIRST_MS;
+    if (is_server(j) && s->wait_ms > 0)
+        until = j->began_at + LATE_MS + (s->wait_ms > CONNECT_MS ? s->wait_ms : CONNECT_MS);
+    while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until) {
+        int64_t next_at = w.query == NULL ? w.next_at : INT64_MAX;
+        loop_turn_until(&j->loop, next_at < until ? next_at : until);
         lock_check_signals(j);
-        if (!bowline_operation_done(op) && j->ended_by == 0 && !j->options.quiet &&
-            loop_now() >= w.next_at)
-            say_holder(&w, j->options.name, query_client(j));
+        if (loop_now() >= w.next_at && !bowline_operation_done(op) && j->ended_by == 0)
+            begin_query(j, &w);
+        if (query_ended(j, &w))
+            say_holder(&w, j->options.name);
     }
+    end_query(j, &w);
     if (w.columns > 0)
         draw(&w, "", 0);
     if (j->ended_by != 0) {
         cancel(j, op);
         if (!bowline_operation_done(op))
             return 0;
+    } else if (!bowline_operation_done(op)) {
+        return acquire_late(j, &w, op, reterr);
     }
     status = bowline_acquire_finish(&j->hold, op, &error);
     if (status < 0)
-        return j->ended_by != 0 ? 0 : acquire_failed(j, status, &error, reterr);
+        return j->ended_by != 0 ? 0 : acquire_failed(j, &w, status, &error, reterr);
     j->held_at = loop_now();
     return 0;
 }
@@ -334,7 +438,8 @@ int lock_take(job *j, failure *reterr)
 {
     int status = take(j, reterr);
 
-    bowline_close(j->query_client);
+    if (!j->server_is_silent) /* it would wait; run.c ends the process */
+        bowline_close(j->query_client);
     j->query_client = NULL;
     /* The command must not find a password in the memory of bowline. */
     explicit_bzero(j->settings.url, sizeof j->settings.url);

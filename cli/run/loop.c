@@ -106,7 +106,10 @@ void loop_turn_until(loop *l, int64_t until)
 {
     int64_t left_ms = until - loop_now();
 
-    loop_turn(l, left_ms > 0 ? left_ms : 0);
+    if (until == INT64_MAX)
+        loop_turn(l, BOWLINE_FOREVER);
+    else
+        loop_turn(l, left_ms > 0 ? left_ms : 0);
 }
 
 /* ---- signals ----------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ void loop_open(loop *ret_loop, bowline_client *client, int signal_fd);
 void loop_turn(loop *l, int64_t wait_ms);
 
 /* The same until this time of loop_now(), which may be over: the difference of two times may be
- * BOWLINE_FOREVER. */
+ * BOWLINE_FOREVER.  INT64_MAX: without a limit. */
 void loop_turn_until(loop *l, int64_t until);
 
 /* The signals of bowline, and those that its command inherits.

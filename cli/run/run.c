@@ -438,6 +438,8 @@ int run_main(int argc, char **argv)
         code = j.ended_by != 0 ? report_interrupted(&j) : run_locked(&j);
     }
     settings_wipe(&j.settings);
+    if (j.server_is_silent)
+        _exit(code); /* bowline_close would wait for it; the kernel has what was sent */
     bowline_close(j.client);
     /* A shell ends its loop only if bowline dies of the INT that the user typed. */
     if (code == EXIT_SIGNAL + SIGINT && j.interrupt >= INTERRUPT_KEY)

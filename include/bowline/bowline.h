@@ -214,7 +214,8 @@ BOWLINE_API int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_er
  * Does not block if every operation has ended and every hold has been released (after
  * bowline_release_nowait: if bowline_flush_releases has returned OK).  Otherwise it hands the
  * releases to the server; it gives up when the server accepts nothing for 100 ms or has not read
- * all within 200 ms.  A lock whose release did not arrive ends with its lease.
+ * all within 200 ms, and at once if an earlier reply has been missing for 200 ms.  A lock whose
+ * release did not arrive ends with its lease.
  * In a child after fork: sends nothing and frees what no other thread was changing at the time of
  * the fork.  NULL: no effect.  One thread, and no other call on the client at the same time. */
 BOWLINE_API void bowline_close(bowline_client *client);
@@ -227,7 +228,8 @@ BOWLINE_API void bowline_close(bowline_client *client);
  * the server took the lock for us, it ends with its lease.  UNREACHABLE.  REFUSED: the server or
  * the system answers with an error.  USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
  * Blocks for wait_ms and then for one reply (timeout= of the URL) at most, also if the server is
- * silent.  With `reterr`, BUSY and TIMEOUT ask who holds the lock, within that time.
+ * silent; without a connection for wait_ms, or a second if that is longer (wait_ms 0: for one
+ * reply).  With `reterr`, BUSY and TIMEOUT ask who holds the lock, within that time.
  * Free with bowline_release.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
                                                    const char                    *name,

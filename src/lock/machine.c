@@ -24,6 +24,8 @@ enum {
     RENEW_PAUSE_MAX_MS = 1000, /* between renewals that fail, while the lease still runs */
     STORE_FIRST_MS     = 50,   /* by this much the engine's time limit may come later */
     REPLICAS_LATE_MS   = 250,  /* the same for the reply of replicas and the release after it */
+    FIRST_CONNECT_MS   = 1000, /* a wait that is shorter lasts so long if there is no connection */
+    LAST_CONNECT_MS    = 50,   /* after the wait, for a store that was unreachable */
 };
 
 static void completed(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
@@ -195,12 +197,9 @@ static void renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms until = bwl_ms_min(out->until, h->ends_at);
-
     h->state      = BWL_HOLD_HELD;
     h->last_error = BWL_PENDING;
-    if (until > h->until)
-        h->until = until;
+    h->until      = bwl_ms_max(h->until, bwl_ms_min(out->until, h->ends_at));
     if (h->extend_again) {
         h->extend_again = false;
         renew(h, ev, fx);
@@ -216,7 +215,7 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_ms pause_ms = bwl_ms_min(h->request.lease_ms / 12, RENEW_PAUSE_MAX_MS);
-    bwl_ms soon     = ev->now + (pause_ms > BWL_BACKOFF_MIN_MS ? pause_ms : BWL_BACKOFF_MIN_MS);
+    bwl_ms soon     = ev->now + bwl_ms_max(pause_ms, BWL_BACKOFF_MIN_MS);
 
     h->state        = BWL_HOLD_HELD;
     h->last_error   = kind;
@@ -309,7 +308,7 @@ static void retry_with_new_token(bwl_hold *h, const bwl_event *ev, bwl_effects *
 
 static bwl_ms resolve_deadline(const bwl_hold *h)
 {
-    return h->wait_deadline > h->answer_deadline ? h->wait_deadline : h->answer_deadline;
+    return bwl_ms_max(h->wait_deadline, h->answer_deadline);
 }
 
 /* A command of this attempt has no reply: the store may have the lock with its token. */
@@ -658,10 +657,12 @@ bwl_ms bwl_hold_result_deadline(const bwl_hold *h)
 
 bwl_ms bwl_hold_send_deadline(const bwl_hold *h)
 {
-    if (h->state == BWL_HOLD_RESOLVING)
-        return resolve_deadline(h);
-    return h->state == BWL_HOLD_ACQUIRING && h->last_error == BWL_UNREACHABLE ? h->wait_deadline
-                                                                              : BWL_NEVER;
+    bwl_ms least = h->answer_deadline - bwl_ms_max(h->terms.answer_ms - FIRST_CONNECT_MS, 0);
+
+    if (h->state != BWL_HOLD_ACQUIRING || !h->would_wait)
+        return h->state == BWL_HOLD_RESOLVING ? resolve_deadline(h) : BWL_NEVER;
+    return h->last_error == BWL_UNREACHABLE ? bwl_ms_add(h->wait_deadline, LAST_CONNECT_MS)
+                                            : bwl_ms_max(h->wait_deadline, least);
 }
 
 void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx)

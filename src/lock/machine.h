@@ -141,9 +141,8 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
  * first: its error has the reason.  NEVER: the wait has no limit, or no acquire is in progress. */
 bwl_ms bwl_hold_result_deadline(const bwl_hold *h);
 
-/* From this time on, the owner need not wait until a command is sent: the wait is over, and an
- * earlier command of this acquire could not be sent, or has no reply.  At most
- * bwl_hold_result_deadline.  NEVER: no such time. */
+/* From this time on, the owner need not wait until a command is sent: the wait is over, with some
+ * time to connect.  At most bwl_hold_result_deadline.  NEVER: no such time. */
 bwl_ms bwl_hold_send_deadline(const bwl_hold *h);
 
 /* At bwl_hold_result_deadline, before the lock is held: ends the acquire at once.  The outcome is

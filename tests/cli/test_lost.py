@@ -7,6 +7,7 @@ never a duration.
 import json
 import os
 import pwd
+import re
 import signal
 
 import pytest
@@ -358,6 +359,45 @@ def test_wait_for_a_server_that_is_reachable_again(place, redis):
     assert "waiting" in run.stdout.readline()
     redis.thaw()
     assert place.finish(run) == 0
+
+
+# Longer than the test waits: a run that waits for a reply would fail it.
+PATIENT = "?lease=10h&timeout=1h"
+
+
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_wait_at_a_silent_server_ends_in_time(place, redis, options):
+    redis.freeze()
+    done = place.run(*options, "--url", redis.url + PATIENT, "-w", "1s", "job", "true")
+    assert done.returncode == 125
+    assert "no answer before the end of the wait" in done.stderr
+    redis.thaw()
+
+
+@pytest.mark.parametrize("protocol", ["queue", "token"])
+def test_wait_at_a_server_that_becomes_silent_ends_in_time(place, redis, protocol):
+    """The request was sent, or the entry in the queue cannot be removed."""
+    url = f"{redis.url}{PATIENT}&protocol={protocol}"
+    holder = place.hold("job", "--url", url)
+    waiter = place.start("--status-fd", "1", "--url", url, "-w", "2s", "job", "true")
+    assert "waiting" in waiter.stdout.readline()
+    asked = re.compile(r" cmd=(set|eval|evalsha) ")
+    place.wait_for("the request", lambda: len(asked.findall(redis.cli("client", "list"))) == 2)
+    redis.freeze()
+    assert place.finish(waiter) in (124, 125)
+    redis.thaw()
+    place.let_go(holder)
+    assert place.run("--url", url, "-w", "50s", "job", "true").returncode == 0
+
+
+def test_wait_for_replicas_is_not_a_wait_for_itself(place, redis):
+    with open(place.path("log"), "w") as log:
+        url = redis.url + "?sync=1&timeout=50s&lease=5m"
+        waiter = place.start("--url", url, "-w", "50s", "job", "true", stderr=log)
+        text = place.wait_for_text(place.path("log"), "waiting for job: ")
+    assert "granted to this process; waiting for the replicas that sync= asks for" in text
+    waiter.terminate()
+    assert place.finish(waiter) == 143
 
 
 def test_full_queue_is_reported(place, redis):

@@ -139,15 +139,20 @@ static const story stories[] = {
       HELD_AT_0 "; +1 releases; RELEASE as A -> +1 NOT_NOW; +5 RELEASE as A -> LOST; LOST; over" },
     { "result_is_due_after_the_wait_and_one_reply_time", &verifying, &usual_terms,
       "acquires, for 500; ACQUIRE as A for 30000, may wait; deadlines; due by 5550; unsent by "
-      "never -> +1 BUSY; deadlines; due by 5550; unsent by never; +5 ACQUIRE as B for 30000, "
+      "1000 -> +1 BUSY; deadlines; due by 5550; unsent by never; +5 ACQUIRE as B for 30000, "
       "may wait -> UNREACHABLE; deadlines; due by 5550; unsent by never; +10 ACQUIRE as C for "
-      "30000, may wait; +4 deadlines; due by 5550; unsent by 500 -> HELD; HELD until 30019, "
+      "30000, may wait; +4 deadlines; due by 5550; unsent by 550 -> HELD; HELD until 30019, "
       "fence 7; deadlines; due by never; unsent by never; +1 releases; RELEASE as C; "
       "deadlines; due by never; unsent by never -> RELEASED; RELEASED; over; deadlines; due by "
       "never; unsent by never" },
     { "result_is_due_with_time_for_replicas", &verifying, &with_replica,
       "acquires, for 500; ACQUIRE as A for 30000, may wait; deadlines; due by 5800; unsent by "
-      "never" },
+      "1000" },
+    { "unsent_request_has_the_rest_of_a_long_wait", &verifying, &usual_terms,
+      "acquires, for 3000; ACQUIRE as A for 30000, may wait; deadlines; due by 8050; unsent by "
+      "3000" },
+    { "unsent_request_without_a_wait_has_the_time_of_a_reply", &verifying, &usual_terms,
+      "acquires, once; ACQUIRE as A for 30000; deadlines; due by 5050; unsent by never" },
     { "result_is_never_due_without_a_limit", &verifying, &usual_terms,
       "acquires, for ever; ACQUIRE as A for 30000, may wait -> UNREACHABLE; +5 ACQUIRE as B for "
       "30000, may wait; deadlines; due by never; unsent by never" },
@@ -191,7 +196,7 @@ static const story stories[] = {
       HELD_AT_0
       "; +5 extends to 30000; EXTEND as A for 30000 -> +1 UNREACHABLE; UNREACHABLE; +4 yields, "
       "for 490; ACQUIRE as B for 30000, yields A, may wait; deadlines; due by 5550; unsent by "
-      "never" },
+      "1010" },
     { "yield_then_granted_is_HELD_again", &yielding, &ending_after_5_s,
       "acquires, once; ACQUIRE as A for 30000 -> HELD; HELD until 5000, fence 7; +10 yields, "
       "for 490; ACQUIRE as B for 30000, yields A, may wait -> +1 QUEUED -> +389 HELD; HELD "

@@ -188,8 +188,8 @@ static void name_silence(const bwl_session *session, bwl_engine_lock *lock)
     if (attempt->broke.status != 0 && attempt->failures > 0)
         bwl_host_set_fault(lock, &attempt->broke);
     else
-        bwl_host_set_error(lock, "%s: no answer within %lld ms", session->endpoint.text,
-                           (long long)session->host->settings.answer_ms);
+        bwl_host_set_error(lock, "%s: no answer before the end of the wait",
+                           session->endpoint.text);
 }
 
 /* Removes all requests before it completes the first: a completion may submit a new one. */
@@ -285,7 +285,7 @@ static void say_goodbye(bwl_redis *redis)
     unsigned  left;
 
     for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
-        bwl_session_say_goodbye(each);
+        bwl_session_say_goodbye(each, GOODBYE_MS);
     do {
         for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
             if (bwl_stream_is_open(&each->link.conn.stream) && bwl_session_finish_goodbye(each))

@@ -330,7 +330,18 @@ static bool has_spoken(const bwl_session *session)
            (session->phase == BWL_SESSION_HANDSHAKE && bwl_session_uses_push(session));
 }
 
-void bwl_session_say_goodbye(bwl_session *session)
+/* How long a reply has been missing; 0: none is. */
+static bwl_ms silent_for(const bwl_session *session)
+{
+    bwl_ms             now  = bwl_host_now(session->host);
+    const bwl_request *head = bwl_pipeline_head(&session->pipeline);
+
+    if (session->phase == BWL_SESSION_HANDSHAKE)
+        return now - session->phase_began_at;
+    return head != NULL ? now - head->flight.sent_at : 0;
+}
+
+void bwl_session_say_goodbye(bwl_session *session, bwl_ms patience_ms)
 {
     if (!has_spoken(session)) {
         bwl_stream_close(&session->link.conn.stream);
@@ -340,6 +351,8 @@ void bwl_session_say_goodbye(bwl_session *session)
         session->owner->write_goodbye(session);
     session->has_replies =
         session->has_replies || session->phase != BWL_SESSION_READY || session->pipeline.count > 0;
+    if (silent_for(session) >= patience_ms)
+        session->has_replies = false; /* the kernel has the bytes: it needs no process for them */
 }
 
 bool bwl_session_finish_goodbye(bwl_session *session)

@@ -210,9 +210,9 @@ bool bwl_session_await(bwl_session *session, bwl_ms until);
  * same way. */
 void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refused);
 
-/* The client closes: sends goodbye without blocking.  Call finish until it returns true, or until
- * the time limit. */
-void bwl_session_say_goodbye(bwl_session *session);
+/* The client closes: sends goodbye without blocking.  Call finish until it returns true, or for
+ * patience_ms.  If a reply has been missing for that long, the server is not waited for. */
+void bwl_session_say_goodbye(bwl_session *session, bwl_ms patience_ms);
 bool bwl_session_finish_goodbye(bwl_session *session); /* true: done */
 
 /* The server's error as text for users; only its code if it repeats a part of the password. */

@@ -46,18 +46,15 @@ static void report_wrong(const worker *w, const char *call, const bowline_error 
 }
 
 /* Refusals that may happen: the server loads, runs an endless script or is a replica now; no
- * cluster node serves the slot yet; or the process itself was stopped during the request. */
+ * cluster node serves the slot yet; most servers of a redlock have just started; or the process
+ * itself was stopped during the request. */
 static bool may_refuse(const bowline_error *error)
 {
-    static const char *const parts[] = { "LOADING",
-                                         "BUSY",
-                                         "READONLY",
-                                         "CLUSTERDOWN",
-                                         "TRYAGAIN",
-                                         "sends to",
-                                         "closed the connection",
-                                         "too slowly",
-                                         "no answer within" };
+    static const char *const parts[] = { "LOADING",    "BUSY",
+                                         "READONLY",   "CLUSTERDOWN",
+                                         "TRYAGAIN",   "has no vote until",
+                                         "sends to",   "closed the connection",
+                                         "too slowly", "no answer within" };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(error->text, parts[i]) != NULL)

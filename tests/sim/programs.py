@@ -13,6 +13,8 @@ KEYS = [b"k1", b"k2", b"k3", b"k4"]
 FIELDS = [b"f1", b"f2", b"f3", b"17"]
 VALUES = [b"", b"0", b"1", b"-7", b"12", b"abc", b"a\r\nb", b"9223372036854775807", b"3.5", b"x" * 200, b"01", b"\0z"]
 NUMBERS = [b"0", b"1", b"-1", b"2", b"-2", b"5", b"x", b"100", b"9223372036854775807", b"-9223372036854775808", b"1.5"]
+# No expiry: a key that ends during the test would be a matter of time.
+NO_EXPIRY = [b"0", b"-1", b"x", b"9223372036854775807", b"-9223372036854775808", b"1.5", b""]
 SCORES = [b"0", b"1", b"2", b"-1.5", b"3", b"inf", b"-inf", b"1e3", b"0.1", b"nan", b"x", b"17179869184", b"1e17"]
 BOUNDS = [b"0", b"1", b"(1", b"-inf", b"+inf", b"(2", b"x", b"1e3"]
 CHANNELS = [b"c1", b"c2", b"{x}c3"]
@@ -23,17 +25,17 @@ FAR_MS = [b"5000000", b"100000000"]
 AT_S = [b"4000000000", b"1", b"5000000000"]
 AT_MS = [b"4000000000000", b"1", b"5000000000000"]
 
-SETUP = [[b"FLUSHALL"], [b"SCRIPT", b"FLUSH"], [b"CONFIG", b"SET", b"maxmemory", b"0"]]
+SETUP = [[b"DEBUG", b"SET-ACTIVE-EXPIRE", b"0"], [b"FLUSHALL"], [b"SCRIPT", b"FLUSH"], [b"CONFIG", b"SET", b"maxmemory", b"0"]]
 
 # %k key, %f field, %v value, %n number, %s score, %b bound, %c channel, %p pattern; %e... an expiry; a word in
 # brackets may be left out; a star repeats the word before it up to three times.
 FORMS = """
 GET %k|SET %k %v|SET %k %v NX|SET %k %v XX|SET %k %v GET|SET %k %v NX GET|SET %k %v EX %eS|SET %k %v PX %eM
-SET %k %v EXAT %eA|SET %k %v PXAT %eB|SET %k %v KEEPTTL|SET %k %v EX %n|SET %k %v PX %n NX|SET %k %v FOO|SET %k
-SETNX %k %v|SETEX %k %eS %v|PSETEX %k %eM %v|SETEX %k %n %v|GETSET %k %v|GETDEL %k|MGET %k %k %k|MSET %k %v %k %v
+SET %k %v EXAT %eA|SET %k %v PXAT %eB|SET %k %v KEEPTTL|SET %k %v EX %i|SET %k %v PX %i NX|SET %k %v FOO|SET %k
+SETNX %k %v|SETEX %k %eS %v|PSETEX %k %eM %v|SETEX %k %i %v|GETSET %k %v|GETDEL %k|MGET %k %k %k|MSET %k %v %k %v
 MSET %k %v %k|STRLEN %k|GETRANGE %k %n %n|APPEND %k %v|INCR %k|DECR %k|INCRBY %k %n|DECRBY %k %n
 DEL %k|DEL %k %k|UNLINK %k|EXISTS %k %k|TYPE %k|TOUCH %k|EXPIRE %k %eS|PEXPIRE %k %eM|EXPIREAT %k %eA|PEXPIREAT %k %eB
-EXPIRE %k %eP|PEXPIRE %k %eP|EXPIRE %k %n|PERSIST %k|TTL %k|PTTL %k|KEYS *|DBSIZE|RENAME %k %k
+EXPIRE %k %eP|PEXPIRE %k %eP|EXPIRE %k %i|PERSIST %k|TTL %k|PTTL %k|KEYS *|DBSIZE|RENAME %k %k
 HSET %k %f %v|HSET %k %f %v %f %v|HSET %k %f|HMSET %k %f %v|HSETNX %k %f %v|HGET %k %f|HMGET %k %f %f|HGETALL %k
 HKEYS %k|HVALS %k|HLEN %k|HEXISTS %k %f|HDEL %k %f|HDEL %k %f %f %f %f|HINCRBY %k %f %n
 SADD %k %v %v|SREM %k %v|SCARD %k|SISMEMBER %k %v|SMEMBERS %k
@@ -66,7 +68,7 @@ def split(text):
 
 
 DATA, LINK, PUBSUB, MULTI = map(split, (FORMS, LINK_FORMS, PUBSUB_FORMS, MULTI_FORMS))
-CHOICES = {"%k": KEYS, "%f": FIELDS, "%v": VALUES, "%n": NUMBERS, "%s": SCORES, "%b": BOUNDS, "%c": CHANNELS,
+CHOICES = {"%k": KEYS, "%f": FIELDS, "%v": VALUES, "%n": NUMBERS, "%i": NO_EXPIRY, "%s": SCORES, "%b": BOUNDS, "%c": CHANNELS,
            "%p": PATTERNS, "%eS": FAR_S, "%eM": FAR_MS, "%eA": AT_S, "%eB": AT_MS, "%eP": PAST}
 SINCE_7 = {b"SSUBSCRIBE", b"SUNSUBSCRIBE", b"SPUBLISH"}
 
@@ -82,7 +84,9 @@ def data(rng, version):
 
 def links(rng, version):
     """What concerns one link, with RESP2 and RESP3, transactions and data between."""
-    kinds = [DATA] * 3 + [LINK] * 2 + [MULTI] * 3
+    # Inside EXEC, an order that is not defined could not be sorted.
+    defined = [form for form in DATA if form[0] not in ("KEYS", "SMEMBERS")]
+    kinds = [defined] * 3 + [LINK] * 2 + [MULTI] * 3
     return [(rng.randrange(LINKS), filled(rng, rng.choice(rng.choice(kinds)))) for _ in range(STEPS)]
 
 
@@ -217,7 +221,7 @@ return KEYS|return tostring(redis.call('GET','nokey'))|return redis.call('SET', 
 return redis.call('SET', KEYS[1], 1e17)|return redis.call('SET', KEYS[1], 0.1)|return 2^53|return 1e30|return {1.9, -1.9}
 return redis.call('ZADD', KEYS[1], 1.5, 'm')|return redis.call('SELECT', 1)|return redis.call('PUBLISH','c1','m')
 redis.call('SET', KEYS[1], 'a'); return redis.call('GET', KEYS[1])|redis.call('SET', KEYS[1], 'a'); redis.call('HGET', KEYS[1], 'x')
-return string.format('%.17g', 0.1)|return math.random()|return {math.random(10), math.random(10)}|return pcall(error, 'x')
+return string.format('%.17g', 0.1)|return pcall(error, 'x')
 return {pcall(redis.call, 'FOO')}|local function f() return redis.call('HGET', KEYS[1], 'x') end return f()|return struct.pack('<i8', 258)
 return struct.unpack('<i8', ARGV[1])|return {struct.unpack('>I2h', 'abcdef')}|return tonumber('0x10')|return {false, true, 1}
 return (|return redis.replicate_commands()|return redis.call('EVAL', 'return 1', 0)|return redis.call('TIME')[1] + 0 > 0
@@ -229,6 +233,8 @@ return redis.call('LRANGE', KEYS[1], 0, -1)|return redis.pcall('HSET', KEYS[1])|
 def lua(rng, version):
     """Small scripts: conversions, errors and their words."""
     bodies = [body.encode() for line in LUA.strip().splitlines() for body in line.split("|")]
+    if version == "6.2":  # its handler of errors fails with a table
+        bodies = [body for body in bodies if not body.startswith(b"error({")]
     steps = [(0, [b"HELLO", b"3"])]
     for _ in range(STEPS):
         link = rng.randrange(LINKS)
@@ -245,4 +251,53 @@ def lua(rng, version):
     return steps
 
 
-KINDS = {"data": data, "links": links, "pubsub": pubsub, "scripts": scripts, "lua": lua}
+# Users, and a server whose memory is full.
+
+RULES = ["on", "off", "nopass", "resetpass", ">p", ">q", "<p", "~*", "~k1", "resetkeys", "allkeys", "&*", "&c1", "resetchannels",
+         "+@all", "-@all", "+get", "-get", "+set", "+@read", "-@write", "+eval", "+client|id", "-client", "+incr", "+publish",
+         "+subscribe", "+psubscribe", "+@scripting", "+multi", "+exec", "+foo", "+@foo", "foo", "+acl|whoami", "-@all", "+@all", "reset"]
+USER_FORMS = """
+AUTH u p|AUTH u q|AUTH u x|AUTH default x|HELLO 3 AUTH u p|HELLO 2 AUTH u x|ACL WHOAMI|GET %k|SET %k %v|DEL %k|INCR %k|MGET %k %k
+PUBLISH %c x|SUBSCRIBE %c|PSUBSCRIBE %p|CLIENT ID x|CLIENT SETNAME x|CONFIG GET maxmemory|EVAL R0 1 %k|EVAL R1 1 %k|EVAL R2 1 %k
+MULTI|EXEC|EXEC|RESET|ACL DELUSER nobody|ACL SETUSER|ACL GETUSER nobody|UNSUBSCRIBE|WATCH %k|TIME x
+"""
+READERS = {b"R0": b"return redis.call('GET', KEYS[1])", b"R1": b"return redis.pcall('SET', KEYS[1], 'x')",
+           b"R2": b"return redis.call('PUBLISH', 'c2', 'x')"}
+
+
+def with_scripts(words):
+    return [READERS.get(word, word) for word in words]
+
+
+def users(rng, version):
+    """ACL: link 0 stays the user default and changes the rules of u, the others become u."""
+    # Which of their messages name the user is not modelled.
+    forms = split(USER_FORMS)
+    steps = [(0, [b"ACL", b"SETUSER", b"u", b"reset", b"on", b">p", b"+@all", b"~*", b"&*"])]
+    for _ in range(STEPS):
+        if rng.random() < 0.3:
+            rules = [rng.choice(RULES).encode() for _ in range(rng.randrange(1, 4))]
+            steps.append((0, [b"ACL", b"SETUSER", b"u", *rules]))
+        else:
+            steps.append((rng.randrange(1, LINKS), with_scripts(filled(rng, rng.choice(forms)))))
+    return steps + [(0, [b"ACL", b"SETUSER", b"u", b"reset"]), (0, [b"ACL", b"DELUSER", b"nobody"])]
+
+
+def full(rng, version):
+    """Memory is full from some step on, and is not full later: what is refused, and what a script may still do."""
+    forms = DATA + MULTI * 4
+    steps = [(link, [b"HELLO", b"3"]) for link in range(LINKS)]
+    for _ in range(STEPS):
+        chance = rng.random()
+        if chance < 0.1:
+            steps.append((0, [b"CONFIG", b"SET", b"maxmemory", rng.choice([b"1", b"1", b"0"])]))
+        elif chance < 0.5:
+            name = rng.choice(NAMES)
+            keys, arguments = script_arguments(rng, name)
+            steps.append((rng.randrange(LINKS), [b"EVAL", TEXTS[name], b"%d" % len(keys), *keys, *arguments]))
+        else:
+            steps.append((rng.randrange(LINKS), filled(rng, rng.choice(forms))))
+    return steps
+
+
+KINDS = {"data": data, "links": links, "pubsub": pubsub, "scripts": scripts, "lua": lua, "users": users, "full": full}

@@ -2,7 +2,6 @@
  * acl_command.c -- ACL.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/acl.h"
 
 static void acl_whoami(model_call *call)
@@ -66,17 +65,12 @@ static void acl_log(model_call *call)
         model_reply_array(call, 0);
 }
 
-void model_cmd_acl(model_call *call)
-{
-    static const model_sub subs[] = {
-        { "whoami", 2, acl_whoami, false, false },
-        { "setuser", -3, acl_setuser, false, false },
-        { "getuser", 3, acl_getuser, false, false },
-        { "deluser", -3, acl_deluser, false, false },
-        { "users", 2, acl_users, false, false },
-        { "log", -2, acl_log, false, false },
-        { .name = NULL },
-    };
-
-    model_run_sub(call, subs);
-}
+const model_sub model_subs_acl[] = {
+    { "whoami", 2, acl_whoami, false, false },
+    { "setuser", -3, acl_setuser, false, false },
+    { "getuser", 3, acl_getuser, false, false },
+    { "deluser", -3, acl_deluser, false, false },
+    { "users", 2, acl_users, false, false },
+    { "log", -2, acl_log, false, false },
+    { .name = NULL },
+};

@@ -2,7 +2,6 @@
  * admin.c -- TIME, CONFIG, and replication as a client sees it.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/acl.h"
 #include "sim/redis/core/config.h"
 
@@ -97,6 +96,8 @@ bool model_server_configure(model_server *server, const char *name, const char *
 
 static void config_set(model_call *call)
 {
+    bool is_old = call->server->version == MODEL_REDIS_6_2;
+
     if (call->argc % 2 != 0) {
         model_reply_error(call, "ERR wrong number of arguments for 'config|set' command");
         return;
@@ -106,10 +107,14 @@ static void config_set(model_call *call)
         switch (model_configure(call->server, name, call->argv[i + 1])) {
         case MODEL_CONFIG_SET: break;
         case MODEL_CONFIG_UNKNOWN:
-            model_reply_error(call,
-                              "ERR Unknown option or number of arguments for CONFIG SET - "
-                              "'%.*s'",
-                              (int)name.size, name.at);
+            if (is_old)
+                model_reply_error(call, "ERR Unsupported CONFIG parameter: %.*s", (int)name.size,
+                                  name.at);
+            else
+                model_reply_error(call,
+                                  "ERR Unknown option or number of arguments for CONFIG SET - "
+                                  "'%.*s'",
+                                  (int)name.size, name.at);
             return;
         case MODEL_CONFIG_INVALID:
             model_reply_error(call,
@@ -127,18 +132,13 @@ static void config_ok(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_config(model_call *call)
-{
-    static const model_sub subs[] = {
-        { "get", -3, config_get, false, false },
-        { "set", -4, config_set, false, false },
-        { "resetstat", 2, config_ok, false, false },
-        { "rewrite", 2, config_ok, false, false },
-        { .name = NULL },
-    };
-
-    model_run_sub(call, subs);
-}
+const model_sub model_subs_config[] = {
+    { "get", -3, config_get, false, false },
+    { "set", -4, config_set, false, false },
+    { "resetstat", 2, config_ok, false, false },
+    { "rewrite", 2, config_ok, false, false },
+    { .name = NULL },
+};
 
 /* ---- replication ----------------------------------------------------------------------------- */
 

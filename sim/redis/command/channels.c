@@ -2,7 +2,6 @@
  * channels.c -- SUBSCRIBE, PUBLISH and their relatives.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/inside.h"
 
 #include <stdlib.h>
@@ -174,16 +173,11 @@ static void pubsub_numpat(model_call *call)
     model_reply_integer(call, call->server->channels[MODEL_PATTERN].count);
 }
 
-void model_cmd_pubsub(model_call *call)
-{
-    static const model_sub subs[] = {
-        { "channels", -2, pubsub_channels, false, false },
-        { "numsub", -2, pubsub_numsub, false, false },
-        { "numpat", 2, pubsub_numpat, false, false },
-        { "shardchannels", -2, pubsub_shardchannels, true, false },
-        { "shardnumsub", -2, pubsub_shardnumsub, true, false },
-        { .name = NULL },
-    };
-
-    model_run_sub(call, subs);
-}
+const model_sub model_subs_pubsub[] = {
+    { "channels", -2, pubsub_channels, false, false },
+    { "numsub", -2, pubsub_numsub, false, false },
+    { "numpat", 2, pubsub_numpat, false, false },
+    { "shardchannels", -2, pubsub_shardchannels, true, false },
+    { "shardnumsub", -2, pubsub_shardnumsub, true, false },
+    { .name = NULL },
+};

@@ -2,7 +2,6 @@
  * client.c -- CLIENT: names, lists, the end of other links, tracking.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/acl.h"
 
 #include <stdlib.h>
@@ -257,23 +256,18 @@ static void client_getredir(model_call *call)
     model_reply_integer(call, (call->link->flags & LINK_TRACKS) != 0 ? 0 : -1);
 }
 
-void model_cmd_client(model_call *call)
-{
-    static const model_sub subs[] = {
-        { "id", 2, client_id, false, false },
-        { "getname", 2, client_getname, false, false },
-        { "setname", 3, client_setname, false, false },
-        { "setinfo", 4, client_setinfo, true, true },
-        { "list", -2, client_list, false, false },
-        { "info", 2, client_info, false, false },
-        { "kill", -3, client_kill, false, false },
-        { "reply", 3, client_reply, false, false },
-        { "tracking", -3, client_tracking, false, false },
-        { "getredir", 2, client_getredir, false, false },
-        { "no-evict", 3, client_ok, true, false },
-        { "no-touch", 3, client_ok, true, true },
-        { .name = NULL },
-    };
-
-    model_run_sub(call, subs);
-}
+const model_sub model_subs_client[] = {
+    { "id", 2, client_id, false, false },
+    { "getname", 2, client_getname, false, false },
+    { "setname", 3, client_setname, false, false },
+    { "setinfo", 4, client_setinfo, true, true },
+    { "list", -2, client_list, false, false },
+    { "info", 2, client_info, false, false },
+    { "kill", -3, client_kill, false, false },
+    { "reply", 3, client_reply, false, false },
+    { "tracking", -3, client_tracking, false, false },
+    { "getredir", 2, client_getredir, false, false },
+    { "no-evict", 3, client_ok, true, false },
+    { "no-touch", 3, client_ok, true, true },
+    { .name = NULL },
+};

@@ -2,7 +2,6 @@
  * cluster_command.c -- CLUSTER, ASKING, READONLY.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/cluster.h"
 #include "sim/redis/data/hash.h"
 
@@ -24,7 +23,7 @@ void model_cmd_asking(model_call *call)
 
 void model_cmd_readonly(model_call *call)
 {
-    if (!is_cluster(call))
+    if (call->server->version != MODEL_VALKEY_9 && !is_cluster(call))
         return;
     call->link->flags |= LINK_READONLY;
     model_reply_ok(call);
@@ -32,7 +31,7 @@ void model_cmd_readonly(model_call *call)
 
 void model_cmd_readwrite(model_call *call)
 {
-    if (!is_cluster(call))
+    if (call->server->version != MODEL_VALKEY_9 && !is_cluster(call))
         return;
     call->link->flags &= ~(unsigned)LINK_READONLY;
     model_reply_ok(call);
@@ -163,17 +162,17 @@ static void cluster_slots(model_call *call)
     }
 }
 
+const model_sub model_subs_cluster[] = {
+    { "slots", 2, cluster_slots, false, false },
+    { "info", 2, cluster_info, false, false },
+    { "myid", 2, cluster_myid, false, false },
+    { "keyslot", 3, cluster_keyslot, false, false },
+    { "countkeysinslot", 3, cluster_countkeysinslot, false, false },
+    { .name = NULL },
+};
+
 void model_cmd_cluster(model_call *call)
 {
-    static const model_sub subs[] = {
-        { "slots", 2, cluster_slots, false, false },
-        { "info", 2, cluster_info, false, false },
-        { "myid", 2, cluster_myid, false, false },
-        { "keyslot", 3, cluster_keyslot, false, false },
-        { "countkeysinslot", 3, cluster_countkeysinslot, false, false },
-        { .name = NULL },
-    };
-
     if (is_cluster(call))
-        model_run_sub(call, subs);
+        model_run_sub(call);
 }

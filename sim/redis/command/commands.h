@@ -12,6 +12,13 @@ const char *model_version_text(model_version version);                /* info.c 
 bool        model_is_client_name(model_text name);                    /* connection.c */
 bool        model_client_set_name(model_call *call, model_text name); /* client.c */
 
+extern const model_sub model_subs_client[];
+extern const model_sub model_subs_pubsub[];
+extern const model_sub model_subs_acl[];
+extern const model_sub model_subs_script[];
+extern const model_sub model_subs_config[];
+extern const model_sub model_subs_cluster[];
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 void model_cmd_get(model_call *call);
@@ -104,10 +111,8 @@ void model_cmd_ssubscribe(model_call *call);
 void model_cmd_unsubscribe(model_call *call);
 void model_cmd_punsubscribe(model_call *call);
 void model_cmd_sunsubscribe(model_call *call);
-void model_cmd_pubsub(model_call *call);
 void model_cmd_eval(model_call *call);
 void model_cmd_evalsha(model_call *call);
-void model_cmd_script(model_call *call);
 void model_cmd_ping(model_call *call);
 void model_cmd_echo(model_call *call);
 void model_cmd_select(model_call *call);
@@ -115,9 +120,6 @@ void model_cmd_auth(model_call *call);
 void model_cmd_hello(model_call *call);
 void model_cmd_quit(model_call *call);
 void model_cmd_reset(model_call *call);
-void model_cmd_client(model_call *call);
-void model_cmd_acl(model_call *call);
-void model_cmd_config(model_call *call);
 void model_cmd_debug(model_call *call);
 void model_cmd_info(model_call *call);
 void model_cmd_time(model_call *call);

@@ -2,52 +2,9 @@
  * connection.c -- HELLO, AUTH and what else concerns a link alone.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/acl.h"
 
-#include <ctype.h>
 #include <stdlib.h>
-
-enum { UPPER_MAX = 24 };
-
-/* ---- subcommands ----------------------------------------------------------------------------- */
-
-static void refuse_sub(model_call *call, const char *format_7, const char *format_6)
-{
-    char       upper[UPPER_MAX];
-    model_text name = call->argv[1];
-    size_t     i    = 0;
-
-    for (; call->command->name[i] != '\0' && i + 1 < sizeof upper; i++)
-        upper[i] = (char)toupper((unsigned char)call->command->name[i]);
-    upper[i] = '\0';
-    model_reply_error(call, "ERR %s '%.*s'. Try %s HELP.",
-                      call->server->version == MODEL_REDIS_6_2 ? format_6 : format_7,
-                      (int)(name.size < 128 ? name.size : 128), name.at, upper);
-}
-
-void model_run_sub(model_call *call, const model_sub *subs)
-{
-    static const char old[]   = "Unknown subcommand or wrong number of arguments for";
-    model_version     version = call->server->version;
-
-    for (; subs->name != NULL; subs++) {
-        bool is_right = subs->arity >= 0 ? call->argc == (size_t)subs->arity
-                                         : call->argc >= (size_t)-subs->arity;
-        if (!model_arg_is(call, 1, subs->name) || (subs->is_new && version == MODEL_REDIS_6_2) ||
-            (subs->is_of_valkey && version != MODEL_VALKEY_9))
-            continue;
-        if (is_right)
-            subs->run(call);
-        else if (version == MODEL_REDIS_6_2)
-            refuse_sub(call, old, old);
-        else
-            model_reply_error(call, "ERR wrong number of arguments for '%s|%s' command",
-                              call->command->name, subs->name);
-        return;
-    }
-    refuse_sub(call, "unknown subcommand", old);
-}
 
 /* ---- AUTH and HELLO -------------------------------------------------------------------------- */
 
@@ -193,9 +150,7 @@ void model_cmd_select(model_call *call)
 {
     int64_t database;
 
-    if (!model_take_integer(call, 1,
-                            call->server->version == MODEL_REDIS_6_2 ? "invalid DB index" : NULL,
-                            &database))
+    if (!model_take_integer(call, 1, NULL, &database))
         return;
     if (call->server->is_cluster && database != 0) {
         model_reply_error(call, "ERR SELECT is not allowed in cluster mode");

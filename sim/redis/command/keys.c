@@ -299,7 +299,6 @@ void model_cmd_swapdb(model_call *call)
     model_store_swap(call->server->data, (unsigned)one, (unsigned)other);
     break_watchers(call->server, (unsigned)one);
     break_watchers(call->server, (unsigned)other);
-    model_trackers_flush(call->server);
     call->changes++;
     model_reply_ok(call);
 }

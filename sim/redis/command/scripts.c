@@ -2,7 +2,6 @@
  * scripts.c -- EVAL, EVALSHA, SCRIPT.
  */
 #include "sim/redis/command/commands.h"
-#include "sim/redis/command/sub.h"
 #include "sim/redis/core/script.h"
 
 #include <ctype.h>
@@ -54,7 +53,8 @@ void model_cmd_evalsha(model_call *call)
     if (has_size && !take_key_count(call, &keys))
         return;
     if (!has_size || !model_script_knows(call->server, model_text_of(sha1)))
-        model_reply_error(call, "NOSCRIPT No matching script. Please use EVAL.");
+        model_reply_error(call, "NOSCRIPT No matching script.%s",
+                          call->server->version == MODEL_VALKEY_9 ? "" : " Please use EVAL.");
     else
         model_script_run(call, model_text_of(sha1), keys);
 }
@@ -93,15 +93,10 @@ static void script_kill(model_call *call)
     model_reply_error(call, "NOTBUSY No scripts in execution right now.");
 }
 
-void model_cmd_script(model_call *call)
-{
-    static const model_sub subs[] = {
-        { "load", 3, script_load, false, false },
-        { "exists", -3, script_exists, false, false },
-        { "flush", -2, script_flush, false, false },
-        { "kill", 2, script_kill, false, false },
-        { .name = NULL },
-    };
-
-    model_run_sub(call, subs);
-}
+const model_sub model_subs_script[] = {
+    { "load", 3, script_load, false, false },
+    { "exists", -3, script_exists, false, false },
+    { "flush", -2, script_flush, false, false },
+    { "kill", 2, script_kill, false, false },
+    { .name = NULL },
+};

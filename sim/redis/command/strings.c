@@ -353,8 +353,8 @@ void model_cmd_decrby(model_call *call)
 
     if (!model_take_integer(call, 2, NULL, &by))
         return;
-    if (by == INT64_MIN)
+    if (by == INT64_MIN && call->server->version != MODEL_REDIS_6_2)
         model_reply_error(call, "ERR decrement would overflow");
     else
-        increase(call, -by);
+        increase(call, (int64_t)(0 - (uint64_t)by)); /* Redis 6.2 lets it wrap */
 }

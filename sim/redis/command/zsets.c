@@ -2,6 +2,7 @@
  * zsets.c -- members of sorted sets, one by one: adding, removing, asking for scores and ranks.
  */
 #include "sim/redis/command/commands.h"
+#include "sim/redis/core/inside.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -200,6 +201,24 @@ void model_cmd_zrevrank(model_call *call)
     reply_rank(call, true);
 }
 
+/* Redis 6.2 takes any number, and looks at the key only if it is positive.  False: it
+ * has replied. */
+static bool take_count(model_call *call, int64_t *ret_count)
+{
+    static const char why[]  = "value is out of range, must be positive";
+    bool              is_old = call->server->version == MODEL_REDIS_6_2;
+
+    if (!model_take_integer(call, 2, is_old ? NULL : why, ret_count))
+        return false;
+    if (*ret_count >= 0 + is_old)
+        return true;
+    if (is_old)
+        model_reply_array(call, 0);
+    else
+        model_reply_error(call, "ERR %s", why);
+    return false;
+}
+
 /* With a count, RESP3 has an array of pairs. */
 static void pop(model_call *call, bool is_lowest)
 {
@@ -211,13 +230,8 @@ static void pop(model_call *call, bool is_lowest)
         model_reply_syntax_error(call);
         return;
     }
-    if (has_count &&
-        (!model_take_integer(call, 2, "value is out of range, must be positive", &count) ||
-         count < 0)) {
-        if (!call->has_failed)
-            model_reply_error(call, "ERR value is out of range, must be positive");
+    if (has_count && !take_count(call, &count))
         return;
-    }
     if (!model_find(call, call->argv[1], MODEL_ZSET, &zset))
         return;
     size_t there = zset != NULL ? model_value_count(zset) : 0;

@@ -18,7 +18,7 @@ enum {
     MODEL_CMD_FAST     = 1u << 3,
     MODEL_CMD_NOSCRIPT = 1u << 4,
     MODEL_CMD_NOAUTH   = 1u << 5, /* also before AUTH */
-    MODEL_CMD_NOMULTI  = 1u << 6,
+    MODEL_CMD_NOMULTI  = 1u << 6, /* Valkey refuses it inside MULTI */
     MODEL_CMD_NOQUEUE  = 1u << 7, /* MULTI does not queue it */
     MODEL_CMD_STALE    = 1u << 8,
     MODEL_CMD_SUB      = 1u << 9,  /* has subcommands */
@@ -44,14 +44,23 @@ enum {
     MODEL_CMD_SHARDED     = 1u << 28, /* channels belong to slots */
 };
 
+typedef struct model_sub {
+    const char *name;
+    int         arity; /* with both names; negative: at least */
+    void (*run)(model_call *call);
+    bool is_new; /* not in Redis 6.2 */
+    bool is_of_valkey;
+} model_sub;
+
 typedef struct model_command {
     const char *name;
     void (*run)(model_call *call);
-    int      arity; /* with the name; negative: at least */
-    int      first; /* key or channel; 0: none */
-    int      last;  /* negative: from the end */
-    int      step;
-    unsigned flags;
+    int              arity; /* with the name; negative: at least */
+    int              first; /* key or channel; 0: none */
+    int              last;  /* negative: from the end */
+    int              step;
+    unsigned         flags;
+    const model_sub *subs; /* the last one has no name; NULL: no subcommands */
 } model_command;
 
 /* The last one has no name. */

@@ -160,18 +160,21 @@ void model_run(model_call *call)
 
 static void refuse_unknown(model_call *call)
 {
-    model_bytes shown = { .size = 0 };
-    model_text  name  = call->argv[0];
+    bool        is_old = call->server->version == MODEL_REDIS_6_2;
+    const char *quote  = is_old ? "`" : "'";
+    model_bytes shown  = { .size = 0 };
+    model_text  name   = call->argv[0];
 
     for (size_t i = 1; i < call->argc && shown.size < SHOWN_MAX; i++) {
         size_t room = SHOWN_MAX - shown.size;
         size_t size = call->argv[i].size < room ? call->argv[i].size : room;
-        model_bytes_add(&shown, "'", 1);
-        model_bytes_add(&shown, call->argv[i].at, size);
-        model_bytes_add(&shown, "' ", 2);
+        model_bytes_add_text(&shown, quote);
+        model_bytes_add(&shown, call->argv[i].at, strnlen(call->argv[i].at, size));
+        model_bytes_add_text(&shown, quote);
+        model_bytes_add_text(&shown, is_old ? ", " : " ");
     }
-    model_reply_error(call, "ERR unknown command '%.*s', with args beginning with: %.*s",
-                      (int)(name.size < SHOWN_MAX ? name.size : SHOWN_MAX), name.at,
+    model_reply_error(call, "ERR unknown command %s%.*s%s, with args beginning with: %.*s", quote,
+                      (int)(name.size < SHOWN_MAX ? name.size : SHOWN_MAX), name.at, quote,
                       (int)shown.size, shown.size != 0 ? shown.at : "");
     model_bytes_free(&shown);
 }
@@ -224,8 +227,12 @@ static bool may_ask(model_call *call)
         model_reply_error(call, "NOAUTH Authentication required.");
         return false;
     }
-    if (link->transaction.is_open && (command->flags & MODEL_CMD_NOMULTI) != 0) {
-        model_reply_error(call, "ERR Command not allowed inside a transaction");
+    if (link->transaction.is_open && call->server->version == MODEL_VALKEY_9 &&
+        ((command->flags & MODEL_CMD_NOMULTI) != 0 ||
+         (strcmp(command->name, "client") == 0 && model_arg_is(call, 1, "reply")))) {
+        char name[2 * NAME_MAX];
+        lower_name(call, name);
+        model_reply_error(call, "ERR Command '%s' not allowed inside a transaction", name);
         return false;
     }
     model_acl_answer answer = model_acl_check(link->user, command, call->argv, call->argc);
@@ -279,12 +286,13 @@ static bool can_serve(model_call *call)
     }
     if (call->resp < 3 && model_subscriptions(call->link) != 0 &&
         (flags & MODEL_CMD_IN_RESP2) == 0) {
-        char name[2 * NAME_MAX];
+        const char *kinds = server->version == MODEL_REDIS_6_2 ? "P" : "P|S";
+        char        name[2 * NAME_MAX];
         lower_name(call, name);
         model_reply_error(call,
-                          "ERR Can't execute '%s': only %s(P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
-                          "/ QUIT%s are allowed in this context",
-                          name, "", " / RESET");
+                          "ERR Can't execute '%s': only (%s)SUBSCRIBE / (%s)UNSUBSCRIBE / PING / "
+                          "QUIT / RESET are allowed in this context",
+                          name, kinds, kinds);
         return false;
     }
     if (is_replica && !server->replication.is_up && !server->config->serves_stale_data &&
@@ -308,7 +316,7 @@ static bool is_accepted(model_call *call)
         model_reply_error(call, "ERR wrong number of arguments for '%s' command", name);
         return false;
     }
-    return may_ask(call) && can_serve(call);
+    return model_sub_exists(call) && may_ask(call) && can_serve(call);
 }
 
 /* ---- a command of a link --------------------------------------------------------------------- */

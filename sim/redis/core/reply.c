@@ -91,7 +91,8 @@ void model_reply_verbatim(model_call *call, model_text text)
 void model_reply_double(model_call *call, double number)
 {
     char   text[DOUBLE_ROOM];
-    size_t size = model_write_double(text, sizeof text, number);
+    size_t size =
+        model_write_double(text, sizeof text, number, call->server->version == MODEL_VALKEY_9);
 
     if (call->resp < 3) {
         model_reply_bulk(call, (model_text){ text, size });

@@ -29,11 +29,6 @@ static int refuse_missing(lua_State *state)
 
 static int refuse_setting(lua_State *state)
 {
-    const model_server *server = lua_touserdata(state, lua_upvalueindex(1));
-
-    if (server->version == MODEL_REDIS_6_2)
-        return luaL_error(state, "Script attempted to create global variable '%s'",
-                          lua_tostring(state, 2));
     return luaL_error(state, "Attempt to modify a readonly table");
 }
 
@@ -62,7 +57,7 @@ static void open_libraries(lua_State *state)
 }
 
 /* globals -> refuse_missing; the proxy -> globals, refuse_setting. */
-static void protect_globals(model_lua *lua, model_server *server)
+static void protect_globals(model_lua *lua)
 {
     lua_State *state = lua->state;
 
@@ -77,8 +72,7 @@ static void protect_globals(model_lua *lua, model_server *server)
     lua_newtable(state);
     lua_rawgeti(state, LUA_REGISTRYINDEX, lua->globals);
     lua_setfield(state, -2, "__index");
-    lua_pushlightuserdata(state, server);
-    lua_pushcclosure(state, refuse_setting, 1);
+    lua_pushcfunction(state, refuse_setting);
     lua_setfield(state, -2, "__newindex");
     lua_setmetatable(state, -2);
     lua_rawgeti(state, LUA_REGISTRYINDEX, lua->globals);
@@ -116,7 +110,7 @@ model_lua *model_lua_new(model_server *server)
     open_libraries(lua->state);
     model_script_add_struct(lua->state);
     model_script_add_api(lua, server);
-    protect_globals(lua, server);
+    protect_globals(lua);
     lua_pushlightuserdata(lua->state, lua);
     lua_setfield(lua->state, LUA_REGISTRYINDEX, "model_lua");
     lua_sethook(lua->state, hook, LUA_MASKCOUNT, HOOK_EVERY);
@@ -158,24 +152,6 @@ void model_script_flush(model_server *server)
     model_table_clear(&lua->functions, free);
 }
 
-/* Redis 6.2 puts the text into a function, which the messages of the compiler show. */
-static bool compile(model_lua *lua, model_version version, model_text text)
-{
-    model_bytes whole = { .size = 0 };
-    bool        is_compiled;
-
-    if (version != MODEL_REDIS_6_2)
-        return luaL_loadbuffer(lua->state, text.at, text.size, CHUNK) == 0;
-
-    model_bytes_add_text(&whole, "return function() ");
-    model_bytes_add(&whole, text.at, text.size);
-    model_bytes_add_text(&whole, "\nend");
-    is_compiled = luaL_loadbuffer(lua->state, whole.at, whole.size, CHUNK) == 0 &&
-                  lua_pcall(lua->state, 0, 1, 0) == 0;
-    model_bytes_free(&whole);
-    return is_compiled;
-}
-
 bool model_script_load(model_call *call, model_text text, char ret_sha1[MODEL_SHA1_TEXT + 1])
 {
     model_lua *lua = call->server->lua;
@@ -188,7 +164,7 @@ bool model_script_load(model_call *call, model_text text, char ret_sha1[MODEL_SH
         model_reply_error(call, "ERR Error compiling script (new function): binary chunk");
         return false;
     }
-    if (!compile(lua, call->server->version, text)) {
+    if (luaL_loadbuffer(lua->state, text.at, text.size, CHUNK) != 0) {
         model_reply_error(call, "ERR Error compiling script (new function): %s",
                           lua_tostring(lua->state, -1));
         lua_pop(lua->state, 1);
@@ -254,9 +230,10 @@ static void reply_failure(model_call *call)
     const char *source = lua_tostring(state, -2);
     if (text == NULL)
         text = "ERR unknown error";
+    bool names_script = call->server->version != MODEL_VALKEY_9;
     if (source != NULL && lua_isnumber(state, -1))
-        model_reply_error(call, "%s script: %s, on %s:%d.", text, lua->sha1, source,
-                          (int)lua_tointeger(state, -1));
+        model_reply_error(call, "%s script: %s%son %s:%d.", text, names_script ? lua->sha1 : "",
+                          names_script ? ", " : "", source, (int)lua_tointeger(state, -1));
     else
         model_reply_error(call, "%s", text);
     lua_pop(state, 3);

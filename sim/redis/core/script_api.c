@@ -185,16 +185,46 @@ static const char *state_problem(model_lua *lua, model_call *call)
 
 static const char *problem_of(model_lua *lua, model_call *call)
 {
+    static const char *const unknown[] = {
+        [MODEL_REDIS_6_2] = "Unknown Redis command called from Lua script",
+        [MODEL_REDIS_7_0] = "Unknown Redis command called from script",
+        [MODEL_VALKEY_9]  = "Unknown command called from script",
+    };
+    static const char *const wrong_count[] = {
+        [MODEL_REDIS_6_2] = "Wrong number of args calling Redis command From Lua script",
+        [MODEL_REDIS_7_0] = "Wrong number of args calling Redis command from script",
+        [MODEL_VALKEY_9]  = "Wrong number of args calling command from script",
+    };
+    static const char *const not_allowed[] = {
+        [MODEL_REDIS_6_2] = "This Redis command is not allowed from scripts",
+        [MODEL_REDIS_7_0] = "This Redis command is not allowed from script",
+        [MODEL_VALKEY_9]  = "This command is not allowed from script",
+    };
+    model_version version = call->server->version;
+
     if (call->command == NULL)
-        return is_old(lua) ? "Unknown Redis command called from Lua script"
-                           : "Unknown Redis command called from script";
+        return unknown[version];
     if (!model_command_accepts(call->command, call->argc))
-        return is_old(lua) ? "Wrong number of args calling Redis command From Lua script"
-                           : "Wrong number of args calling Redis command from script";
+        return wrong_count[version];
     if ((call->command->flags & MODEL_CMD_NOSCRIPT) != 0)
-        return is_old(lua) ? "This Redis command is not allowed from scripts"
-                           : "This Redis command is not allowed from script";
+        return not_allowed[version];
     return state_problem(lua, call);
+}
+
+static const char *problem_of_arguments(const model_lua *lua, size_t argc)
+{
+    switch (lua->call->server->version) {
+    case MODEL_REDIS_6_2:
+        return argc == 0 ? "Please specify at least one argument for redis.call()"
+                         : "Lua redis() command arguments must be strings or integers";
+    case MODEL_REDIS_7_0:
+        return argc == 0 ? "Please specify at least one argument for this redis lib call"
+                         : "Lua redis lib command arguments must be strings or integers";
+    case MODEL_VALKEY_9:
+        return argc == 0 ? "Please specify at least one argument for this call"
+                         : "Command arguments must be strings or integers";
+    }
+    return "";
 }
 
 static int run_command(lua_State *state, bool raises)
@@ -204,10 +234,7 @@ static int run_command(lua_State *state, bool raises)
     const char *problem;
 
     if (argc == 0 || !take_arguments(lua, argc)) {
-        problem = argc == 0 ? "Please specify at least one argument for this redis lib call"
-                            : "Lua redis lib command arguments must be strings or integers";
-        if (is_old(lua) && argc == 0)
-            problem = "Please specify at least one argument for redis.call()";
+        problem = problem_of_arguments(lua, argc);
         model_script_push_error(lua, problem);
         return raises ? raise_error(lua) : 1;
     }
@@ -242,6 +269,28 @@ static int redis_call(lua_State *state)
 static int redis_pcall(lua_State *state)
 {
     return run_command(state, false);
+}
+
+/* The pcall of Lua; but a table with err becomes its text, as since Redis 7.0. */
+static int safe_call(lua_State *state)
+{
+    int argc = lua_gettop(state);
+
+    luaL_checkany(state, 1);
+    lua_pushboolean(state, true);
+    lua_insert(state, 1);
+    if (lua_pcall(state, argc - 1, LUA_MULTRET, 0) == 0)
+        return lua_gettop(state);
+    if (lua_istable(state, -1)) {
+        lua_getfield(state, -1, "err");
+        if (lua_isstring(state, -1))
+            lua_replace(state, -2);
+        else
+            lua_pop(state, 1);
+    }
+    lua_pushboolean(state, false);
+    lua_insert(state, -2);
+    return 2;
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */
@@ -380,6 +429,8 @@ void model_script_add_api(model_lua *lua, model_server *server)
         lua_setfield(lua->state, -2, levels[i]);
     }
     lua_setglobal(lua->state, "redis");
+    lua_pushcfunction(lua->state, safe_call);
+    lua_setglobal(lua->state, "pcall");
     lua_getglobal(lua->state, "math");
     add_function(lua, server, "random", math_random);
     add_function(lua, server, "randomseed", math_randomseed);

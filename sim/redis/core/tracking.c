@@ -41,11 +41,10 @@ void model_untrack(model_link *link)
     model_table_clear(&link->tracked, NULL);
 }
 
-/* key.at NULL: every key.  The link whose command runs gets it behind the reply; Redis 6.2 writes
- * it before the reply. */
+/* key.at NULL: every key.  The link whose command runs gets it behind the reply. */
 static void tell(model_link *link, model_text key)
 {
-    model_bytes *out = model_push_output(link, MODEL_REDIS_7_0);
+    model_bytes *out = model_push_output(link, MODEL_REDIS_6_2);
 
     if (link->resp < 3)
         return;

@@ -166,17 +166,32 @@ bool model_text_double(model_text text, double *ret_number)
     return (size_t)(end - copy) == text.size && !isnan(*ret_number);
 }
 
-size_t model_write_double(char *ret_text, size_t room, double number)
+static size_t write_short(char *ret_text, size_t room, double number)
 {
+    size_t size = 0;
+
+    for (int digits = 15; digits <= 17; digits++) {
+        size = (size_t)snprintf(ret_text, room, "%.*g", digits, number);
+        if (strtod(ret_text, NULL) == number)
+            break;
+    }
+    return size;
+}
+
+size_t model_write_double(char *ret_text, size_t room, double number, bool is_short)
+{
+    /* The bounds within which a double has every integer; Valkey takes those of 64 bits. */
+    double bound = is_short ? 9223372036854774784.0 : 4503599627370495.0;
+
     if (isinf(number))
         return (size_t)snprintf(ret_text, room, number > 0 ? "inf" : "-inf");
-    /* The bounds within which a double has every integer. */
-    if (number > -4503599627370495.0 && number < 4503599627370496.0 && number == floor(number)) {
+    if (number > -bound && number < bound && number == floor(number)) {
         if (number == 0 && signbit(number))
             return (size_t)snprintf(ret_text, room, "-0");
         return (size_t)snprintf(ret_text, room, "%lld", (long long)number);
     }
-    return (size_t)snprintf(ret_text, room, "%.17g", number);
+    return is_short ? write_short(ret_text, room, number)
+                    : (size_t)snprintf(ret_text, room, "%.17g", number);
 }
 
 /* ---- buffers --------------------------------------------------------------------------------- */

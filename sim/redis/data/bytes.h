@@ -35,9 +35,10 @@ int  model_text_compare(model_text a, model_text b);
 bool model_text_matches(model_text text, model_text pattern);
 
 /* Numbers as Redis reads and writes them. */
-bool   model_text_integer(model_text text, int64_t *ret_number);
-bool   model_text_double(model_text text, double *ret_number);
-size_t model_write_double(char *ret_text, size_t room, double number);
+bool model_text_integer(model_text text, int64_t *ret_number);
+bool model_text_double(model_text text, double *ret_number);
+/* Valkey writes the fewest digits that give the same number, Redis 17. */
+size_t model_write_double(char *ret_text, size_t room, double number, bool is_short);
 
 /* Room for `size` more bytes, at the end; model_bytes_took says how many of them are used. */
 char *model_bytes_reserve(model_bytes *bytes, size_t size);

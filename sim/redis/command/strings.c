@@ -111,8 +111,24 @@ static void log_set(model_call *call, model_text text, int64_t at_ms)
     }
 }
 
+/* A time that is over: Valkey deletes the key at once. */
+static void end_key(model_call *call)
+{
+    if (!model_delete(call, call->argv[1]))
+        return;
+    model_effect_begin(call, 2);
+    model_effect_add_text(call, "DEL");
+    model_effect_add(call, call->argv[1]);
+}
+
 static void store(model_call *call, model_text text, lifetime life)
 {
+    if (life.ends_ms != MODEL_NO_EXPIRY && life.ends_ms <= model_now_ms(call->server) &&
+        call->server->version == MODEL_VALKEY_9 && call->origin != MODEL_FROM_PRIMARY) {
+        end_key(call);
+        return;
+    }
+
     model_value *before = model_store_find(call->server->data, *call->database, call->argv[1]);
     int64_t      at_ms  = life.is_kept && before != NULL ? before->expires_ms : life.ends_ms;
 

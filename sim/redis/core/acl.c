@@ -27,6 +27,7 @@ struct model_user {
     bool        is_enabled;
     bool        needs_no_password;
     bool        has_all_channels;
+    bool        starts_with_channels; /* Redis 6.2 */
 };
 
 static model_text rest_of(model_text text, size_t skipped)
@@ -150,12 +151,14 @@ static void all_commands(model_user *user, bool is_allowed)
     (void)set_category(user, model_text_of("all"), is_allowed);
 }
 
-static void reset(model_user *user)
+/* has_all_channels: acl-pubsub-default. */
+static void reset(model_user *user, bool has_all_channels)
 {
     empty(user, PASSWORDS);
     empty(user, KEYS);
     empty(user, CHANNELS);
-    user->is_enabled = user->needs_no_password = user->has_all_channels = false;
+    user->is_enabled = user->needs_no_password = false;
+    user->has_all_channels                     = has_all_channels;
     all_commands(user, false);
 }
 
@@ -177,12 +180,35 @@ static bool set_word(model_user *user, model_text rule)
     } else if (model_text_is(rule, "allcommands") || model_text_is(rule, "nocommands")) {
         all_commands(user, model_text_is(rule, "allcommands"));
     } else if (model_text_is(rule, "reset")) {
-        reset(user);
+        reset(user, user->starts_with_channels);
     } else {
         return model_text_is(rule, "sanitize-payload") || model_text_is(rule, "clearselectors") ||
                model_text_is(rule, "skip-sanitize-payload");
     }
     return true;
+}
+
+static const char *add_pattern(model_user *user, rule_list list, model_text pattern)
+{
+    bool is_all  = model_text_is(pattern, "*");
+    bool has_all = list == KEYS ? model_table_find(&user->lists[KEYS], model_text_of("*")) != NULL
+                                : user->has_all_channels;
+
+    if (has_all && !is_all)
+        return list == KEYS
+                   ? "Adding a pattern after the * pattern (or the 'allkeys' flag) is not "
+                     "valid and does not have any effect. Try 'resetkeys' to start with an "
+                     "empty list of patterns"
+                   : "Adding a pattern after the * pattern (or the 'allchannels' flag) is "
+                     "not valid and does not have any effect. Try 'resetchannels' to start "
+                     "with an empty list of channels";
+    if (is_all) {
+        empty(user, list);
+        user->has_all_channels = user->has_all_channels || list == CHANNELS;
+    }
+    if (list == KEYS || !is_all)
+        add(user, list, pattern);
+    return NULL;
 }
 
 static const char *set_rule(model_user *user, model_text rule)
@@ -202,12 +228,8 @@ static const char *set_rule(model_user *user, model_text rule)
                    ? NULL
                    : "The password you are trying to remove from the user does not exist";
     case '#': add(user, PASSWORDS, rest_of(rule, 1)); return NULL;
-    case '~': add(user, KEYS, rest_of(rule, 1)); return NULL;
-    case '&':
-        if (rule.size == 2 && rule.at[1] == '*')
-            user->has_all_channels = true;
-        add(user, CHANNELS, rest_of(rule, 1));
-        return NULL;
+    case '~': return add_pattern(user, KEYS, rest_of(rule, 1));
+    case '&': return add_pattern(user, CHANNELS, rest_of(rule, 1));
     case '+':
     case '-': {
         const char *why = set_command(user, rule);
@@ -221,8 +243,7 @@ static const char *set_rule(model_user *user, model_text rule)
     }
     case '%':
         if (rule.size > 4 && strncasecmp(rule.at, "%RW~", 4) == 0) {
-            add(user, KEYS, rest_of(rule, 4));
-            return NULL;
+            return add_pattern(user, KEYS, rest_of(rule, 4));
         }
     }
     return "Syntax error";
@@ -250,8 +271,9 @@ static const char *build(model_user *ret_user, const model_server *server, model
     model_entry *entry;
     const char  *why = NULL;
 
-    *ret_user                  = (model_user){ .name = model_text_copy(name) };
-    ret_user->has_all_channels = server->version == MODEL_REDIS_6_2;
+    *ret_user                      = (model_user){ .name = model_text_copy(name) };
+    ret_user->has_all_channels     = server->version == MODEL_REDIS_6_2;
+    ret_user->starts_with_channels = ret_user->has_all_channels;
     all_commands(ret_user, false);
     while (before != NULL && (entry = model_table_next(before, &at)) != NULL) {
         model_text numbered = { entry->key, entry->size };
@@ -271,6 +293,35 @@ static const char *build(model_user *ret_user, const model_server *server, model
         model_bytes_free(&numbered);
     }
     return why;
+}
+
+static bool is_in(const model_user *user, rule_list list, model_text text, bool is_literal)
+{
+    size_t       at = 0;
+    model_entry *entry;
+
+    while ((entry = model_table_next(&user->lists[list], &at)) != NULL) {
+        model_text pattern = { entry->key, entry->size };
+        if (is_literal ? model_text_equal(text, pattern) : model_text_matches(text, pattern))
+            return true;
+    }
+    return false;
+}
+
+/* The links of the user that are subscribed to what it may not read any more. */
+static void end_forbidden(model_server *server, const model_user *user)
+{
+    for (size_t i = 0; i < server->links.count && !user->has_all_channels; i++) {
+        model_link *link = server->links.at[i];
+        for (int kind = MODEL_CHANNEL; kind < MODEL_CHANNEL_KINDS && link->user == user; kind++) {
+            size_t       at = 0;
+            model_entry *entry;
+            while ((entry = model_table_next(&link->channels[kind], &at)) != NULL)
+                if (!is_in(user, CHANNELS, (model_text){ entry->key, entry->size },
+                           kind == MODEL_PATTERN))
+                    model_link_end(link);
+        }
+    }
 }
 
 const char *model_acl_set(model_server *server, model_text name, const model_text *rules,
@@ -293,6 +344,7 @@ const char *model_acl_set(model_server *server, model_text name, const model_tex
         clear(user);
     }
     *user = next;
+    end_forbidden(server, user);
     return NULL;
 }
 
@@ -389,17 +441,12 @@ static bool may_run(const model_user *user, const model_command *command, const 
     return may;
 }
 
-static bool is_in(const model_user *user, rule_list list, model_text text, bool is_literal)
+/* starts_with_channels: Redis 6.2, where RESET and QUIT need a permission. */
+static bool is_for_all(const model_user *user, const model_command *command)
 {
-    size_t       at = 0;
-    model_entry *entry;
-
-    while ((entry = model_table_next(&user->lists[list], &at)) != NULL) {
-        model_text pattern = { entry->key, entry->size };
-        if (is_literal ? model_text_equal(text, pattern) : model_text_matches(text, pattern))
-            return true;
-    }
-    return false;
+    return (command->flags & MODEL_CMD_NOAUTH) != 0 &&
+           (!user->starts_with_channels || strcmp(command->name, "auth") == 0 ||
+            strcmp(command->name, "hello") == 0);
 }
 
 model_acl_answer model_acl_check(const model_user *user, const model_command *command,
@@ -411,9 +458,10 @@ model_acl_answer model_acl_check(const model_user *user, const model_command *co
     size_t last;
     size_t step;
 
-    if (user == NULL || !may_run(user, command, argv, argc))
-        return user == NULL || (command->flags & MODEL_CMD_NOAUTH) != 0 ? MODEL_ACL_YES
-                                                                        : MODEL_ACL_NOT_COMMAND;
+    if (user == NULL)
+        return MODEL_ACL_YES;
+    if (!may_run(user, command, argv, argc) && !is_for_all(user, command))
+        return MODEL_ACL_NOT_COMMAND;
     if (is_channel && user->has_all_channels)
         return MODEL_ACL_YES;
     if (!model_command_keys(command, argv, argc, &first, &last, &step))

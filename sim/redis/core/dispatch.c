@@ -257,6 +257,17 @@ static bool is_routed_here(model_call *call)
     return false;
 }
 
+/* Before Valkey, a full server lets nothing else into a transaction. */
+static bool ends_transaction(const model_command *command)
+{
+    static const char *const names[] = { "exec", "discard", "quit", "reset" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(command->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* What the state of the server forbids.  False: refused. */
 static bool can_serve(model_call *call)
 {
@@ -264,10 +275,11 @@ static bool can_serve(model_call *call)
     const model_command *command     = call->command;
     model_transaction   *transaction = &call->link->transaction;
     bool                 is_exec     = transaction->is_open && model_text_is(call->argv[0], "exec");
-    bool                 queues = transaction->is_open && (command->flags & MODEL_CMD_NOQUEUE) == 0;
-    unsigned             flags  = command->flags | (is_exec ? transaction->flags : 0);
-    bool                 writes = (flags & MODEL_CMD_WRITE) != 0;
-    bool                 is_replica = server->replication.primary_host[0] != '\0';
+    bool                 queues =
+        transaction->is_open && server->version != MODEL_VALKEY_9 && !ends_transaction(command);
+    unsigned flags      = command->flags | (is_exec ? transaction->flags : 0);
+    bool     writes     = (flags & MODEL_CMD_WRITE) != 0;
+    bool     is_replica = server->replication.primary_host[0] != '\0';
 
     if (!is_routed_here(call))
         return false;
@@ -347,10 +359,9 @@ static void deliver(model_link *link, size_t before)
     link->flags &= ~(unsigned)LINK_REPLY_SKIP;
     if ((link->flags & LINK_SKIP_NEXT) != 0)
         link->flags = (link->flags & ~(unsigned)LINK_SKIP_NEXT) | LINK_REPLY_SKIP;
-    if (link->pushes.size == 0)
-        return;
     model_bytes_add(&link->out, link->pushes.at, link->pushes.size);
-    link->pushes.size = 0;
+    model_bytes_add(&link->out, link->invalidations.at, link->invalidations.size);
+    link->pushes.size = link->invalidations.size = 0;
 }
 
 /* What refuses EXEC itself ends the transaction; a redirect keeps its words. */

@@ -57,7 +57,8 @@ struct model_link {
     model_user       *user;       /* NULL: not authenticated */
     model_bytes       in;
     model_bytes       out;
-    model_bytes       pushes; /* what follows the reply to the present command */
+    model_bytes       pushes;        /* messages that follow the reply to the present command */
+    model_bytes       invalidations; /* and follow these */
     model_transaction transaction;
     model_table       channels[MODEL_CHANNEL_KINDS];
     model_table       tracked; /* keys that it has read */
@@ -149,8 +150,8 @@ void model_links_free(void *links); /* one that was allocated */
 
 /* Bytes for a link, outside of a reply; sent at the end of the present feed. */
 model_bytes *model_link_output(model_link *link);
-/* For a push: from a version on, it follows the reply to the command that the link runs. */
-model_bytes *model_push_output(model_link *link, model_version since);
+/* For a push; while the link runs a command, it is kept in *later. */
+model_bytes *model_push_output(model_link *link, model_bytes *later);
 void         model_link_end(model_link *link); /* after what it was sent */
 void         model_links_flush(model_server *server);
 void         model_link_forget(model_link *link); /* frees it */

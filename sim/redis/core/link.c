@@ -52,12 +52,11 @@ model_bytes *model_link_output(model_link *link)
     return &link->out;
 }
 
-model_bytes *model_push_output(model_link *link, model_version since)
+model_bytes *model_push_output(model_link *link, model_bytes *later)
 {
-    model_bytes *out   = model_link_output(link);
-    bool         waits = (link->flags & LINK_IS_RUNNING) != 0 && link->server->version >= since;
+    model_bytes *out = model_link_output(link);
 
-    return waits ? &link->pushes : out;
+    return later != NULL && (link->flags & LINK_IS_RUNNING) != 0 ? later : out;
 }
 
 void model_link_end(model_link *link)
@@ -181,6 +180,7 @@ void model_link_forget(model_link *link)
     model_bytes_free(&link->in);
     model_bytes_free(&link->out);
     model_bytes_free(&link->pushes);
+    model_bytes_free(&link->invalidations);
     free(link);
 }
 

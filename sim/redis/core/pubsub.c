@@ -61,7 +61,8 @@ void model_unsubscribe_all(model_link *link, model_channel_kind kind)
 
 static void send_message(model_link *link, const char *kind, const model_text *texts, size_t count)
 {
-    model_bytes *out = model_push_output(link, MODEL_VALKEY_9);
+    bool         waits = link->server->version == MODEL_VALKEY_9;
+    model_bytes *out   = model_push_output(link, waits ? &link->pushes : NULL);
 
     model_bytes_print(out, "%c%zu\r\n", link->resp < 3 ? '*' : '>', count + 1);
     model_write_bulk(out, model_text_of(kind));

@@ -125,6 +125,7 @@ void model_lua_free(model_lua *lua)
     model_table_clear(&lua->functions, free);
     model_bytes_free(&lua->reply);
     model_bytes_free(&lua->numbers);
+    model_bytes_free(&lua->problem);
     free(lua->argv);
     free(lua);
 }
@@ -217,8 +218,12 @@ static void reply_failure(model_call *call)
 
     if (!lua_istable(state, -1)) {
         const char *text = lua_isstring(state, -1) ? lua_tostring(state, -1) : "execution failure";
+        size_t      size = strlen(text);
+        while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == '\n'))
+            size--;
         if (call->server->version == MODEL_REDIS_6_2)
-            model_reply_error(call, "ERR Error running script (call to f_%s): %s", lua->sha1, text);
+            model_reply_error(call, "ERR Error running script (call to f_%s): %.*s", lua->sha1,
+                              (int)size, text);
         else
             model_reply_error(call, "ERR Error running script %s, %.100s", lua->sha1, text);
         return;

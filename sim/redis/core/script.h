@@ -20,6 +20,7 @@ struct model_lua {
     int         globals;   /* references in the registry */
     model_call *call;      /* EVAL, while a script runs */
     model_bytes reply;     /* of the command that it calls */
+    model_bytes problem;   /* the text of an error */
     model_bytes numbers;   /* arguments that were numbers */
     model_text *argv;
     size_t      argv_room;

@@ -70,13 +70,10 @@ static int raise_error(model_lua *lua)
 static model_text number_text(model_lua *lua, lua_Number number)
 {
     char  *to   = lua->numbers.at + lua->numbers.size;
-    size_t size = 0;
+    size_t size = lua->call->server->version == MODEL_VALKEY_9
+                      ? model_write_double(to, NUMBER_ROOM, number, true)
+                      : (size_t)snprintf(to, NUMBER_ROOM, "%.17g", (double)number);
 
-    if (lua->call->server->version == MODEL_VALKEY_9 && number == floor(number) &&
-        fabs(number) < 9223372036854775807.0)
-        size = (size_t)snprintf(to, NUMBER_ROOM, "%lld", (long long)number);
-    else
-        size = (size_t)snprintf(to, NUMBER_ROOM, "%.17g", (double)number);
     lua->numbers.size += size;
     return (model_text){ to, size };
 }
@@ -105,37 +102,40 @@ static bool take_arguments(model_lua *lua, size_t argc)
     return true;
 }
 
-/* By version, for each answer. */
-static const char *acl_problem(const model_call *call)
+/* Valkey names the user and the command. */
+static const char *acl_problem_of_valkey(model_lua *lua, const model_call *call,
+                                         model_acl_answer answer)
 {
-    static const char *const not_command[] = {
-        [MODEL_REDIS_6_2] = "-NOPERM The user executing the script can't run this command or "
-                            "subcommand",
-        [MODEL_REDIS_7_0] = "The user executing the script can't run this command or subcommand",
-        [MODEL_VALKEY_9] =
-            "-NOPERM ACL failure in script: User has no permissions to run a command",
-    };
-    static const char *const not_key[] = {
-        [MODEL_REDIS_6_2] = "-NOPERM The user executing the script can't access at least one of "
-                            "the keys mentioned in the command arguments",
-        [MODEL_REDIS_7_0] = "The user executing the script can't access at least one of the keys "
-                            "mentioned in the command arguments",
-        [MODEL_VALKEY_9]  = "-NOPERM ACL failure in script: No permissions to access a key",
-    };
-    static const char *const not_channel[] = {
-        [MODEL_REDIS_6_2] = "-NOPERM The user executing the script can't publish to the channel "
-                            "mentioned in the command",
-        [MODEL_REDIS_7_0] = "The user executing the script can't access at least one of the "
-                            "channels mentioned in the command arguments",
-        [MODEL_VALKEY_9]  = "-NOPERM ACL failure in script: No permissions to access a channel",
-    };
-    model_version version = call->server->version;
+    if (answer == MODEL_ACL_NOT_KEY)
+        return "ACL failure in script: No permissions to access a key";
+    if (answer == MODEL_ACL_NOT_CHANNEL)
+        return "ACL failure in script: No permissions to access a channel";
+    lua->problem.size = 0;
+    model_bytes_print(&lua->problem,
+                      "ACL failure in script: User %s has no permissions to run the '%s' command",
+                      model_acl_name(call->link->user), call->command->name);
+    (void)model_bytes_reserve(&lua->problem, 1);
+    lua->problem.at[lua->problem.size] = '\0';
+    return lua->problem.at;
+}
 
-    switch (model_acl_check(call->link->user, call->command, call->argv, call->argc)) {
+static const char *acl_problem(model_lua *lua, const model_call *call)
+{
+    model_acl_answer answer =
+        model_acl_check(call->link->user, call->command, call->argv, call->argc);
+
+    if (answer != MODEL_ACL_YES && call->server->version == MODEL_VALKEY_9)
+        return acl_problem_of_valkey(lua, call, answer);
+    switch (answer) {
     case MODEL_ACL_YES: return NULL;
-    case MODEL_ACL_NOT_COMMAND: return not_command[version];
-    case MODEL_ACL_NOT_KEY: return not_key[version];
-    case MODEL_ACL_NOT_CHANNEL: return not_channel[version];
+    case MODEL_ACL_NOT_COMMAND:
+        return "The user executing the script can't run this command or subcommand";
+    case MODEL_ACL_NOT_KEY:
+        return "The user executing the script can't access at least one of the keys mentioned in "
+               "the command arguments";
+    case MODEL_ACL_NOT_CHANNEL:
+        return "The user executing the script can't publish to the channel mentioned in the "
+               "command";
     }
     return NULL;
 }
@@ -157,6 +157,12 @@ static const char *cluster_problem(model_call *call)
     return "Script attempted to access a non local key in a cluster node";
 }
 
+/* In Redis 6.2 these errors end with a line end, which the reply has as two spaces. */
+static const char *ended(const model_lua *lua, const char *text, const char *text_6)
+{
+    return is_old(lua) ? text_6 : text;
+}
+
 /* What the state of the server forbids to a script. */
 static const char *state_problem(model_lua *lua, model_call *call)
 {
@@ -166,19 +172,22 @@ static const char *state_problem(model_lua *lua, model_call *call)
 
     if (is_replica && !server->replication.is_up && !server->config->serves_stale_data &&
         (call->command->flags & MODEL_CMD_STALE) == 0)
-        return is_old(lua) ? "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is "
-                             "set to 'no'."
-                           : "Can not execute the command on a stale replica";
-    const char *problem = acl_problem(call);
+        return ended(lua, "Can not execute the command on a stale replica",
+                     "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to "
+                     "'no'.\r\n");
+    const char *problem = acl_problem(lua, call);
     if (problem != NULL)
         return problem;
     if (writes && is_replica)
-        return "-READONLY You can't write against a read only replica.";
-    if (writes && !is_replica && !model_has_good_replicas(server))
-        return "-NOREPLICAS Not enough good replicas to write.";
+        return ended(lua, "-READONLY You can't write against a read only replica.",
+                     "-READONLY You can't write against a read only replica.\r\n");
+    if (writes && !model_has_good_replicas(server))
+        return ended(lua, "-NOREPLICAS Not enough good replicas to write.",
+                     "-NOREPLICAS Not enough good replicas to write.\r\n");
     if (lua->was_out_of_memory && !lua->has_written && !is_replica &&
         (call->command->flags & MODEL_CMD_DENYOOM) != 0)
-        return "-OOM command not allowed when used memory > 'maxmemory'.";
+        return ended(lua, "-OOM command not allowed when used memory > 'maxmemory'.",
+                     "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
     lua->has_written = lua->has_written || writes;
     return server->is_cluster ? cluster_problem(call) : NULL;
 }
@@ -198,7 +207,7 @@ static const char *problem_of(model_lua *lua, model_call *call)
     static const char *const not_allowed[] = {
         [MODEL_REDIS_6_2] = "This Redis command is not allowed from scripts",
         [MODEL_REDIS_7_0] = "This Redis command is not allowed from script",
-        [MODEL_VALKEY_9]  = "This command is not allowed from script",
+        [MODEL_VALKEY_9]  = "This Valkey command is not allowed from script",
     };
     model_version version = call->server->version;
 

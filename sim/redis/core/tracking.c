@@ -44,7 +44,7 @@ void model_untrack(model_link *link)
 /* key.at NULL: every key.  The link whose command runs gets it behind the reply. */
 static void tell(model_link *link, model_text key)
 {
-    model_bytes *out = model_push_output(link, MODEL_REDIS_6_2);
+    model_bytes *out = model_push_output(link, &link->invalidations);
 
     if (link->resp < 3)
         return;

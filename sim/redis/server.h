@@ -15,6 +15,7 @@
 
 #include "sim/redis/cluster_view.h"
 #include "sim/redis/dataset.h"
+#include "sim/redis/sentinel_view.h"
 
 enum { MODEL_RUN_ID_SIZE = 40, MODEL_REPLICAS_MAX = 8 };
 
@@ -50,6 +51,7 @@ typedef struct model_server_options {
     int64_t              now_us;
     uint16_t             port;
     bool                 is_cluster;
+    bool                 is_sentinel; /* answers the commands of a sentinel only */
 } model_server_options;
 
 /* The server is a primary.  It has a new run_id, from the owner's random numbers. */
@@ -115,3 +117,7 @@ void model_server_set_view(model_server *server, const model_cluster_view *view,
 /* A message that another node of the cluster published. */
 void model_server_deliver(model_server *server, bool is_sharded, const char *channel,
                           size_t channel_size, const char *message, size_t message_size);
+/* Of a sentinel.  The view is copied; a service whose primary has another address is announced on
+ * +switch-master. */
+void model_server_set_services(model_server *server, const model_sentinel_view *view,
+                               int64_t now_us);

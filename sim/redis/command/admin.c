@@ -147,6 +147,10 @@ void model_cmd_role(model_call *call)
     const model_replication *replication = &call->server->replication;
     size_t                   count       = 0;
 
+    if (call->server->services != NULL) {
+        model_sentinel_role(call);
+        return;
+    }
     if (replication->primary_host[0] != '\0') {
         model_reply_array(call, 5);
         model_reply_text(call, "slave");

@@ -51,7 +51,7 @@ static void reply_hello(model_call *call)
     bool                is_valkey  = server->version == MODEL_VALKEY_9;
     bool                is_primary = server->replication.primary_host[0] == '\0';
 
-    model_reply_map(call, 7);
+    model_reply_map(call, server->services != NULL ? 6 : 7);
     model_reply_text(call, "server");
     model_reply_text(call, is_valkey ? "valkey" : "redis");
     model_reply_text(call, "version");
@@ -61,9 +61,11 @@ static void reply_hello(model_call *call)
     model_reply_text(call, "id");
     model_reply_integer(call, (int64_t)call->link->id);
     model_reply_text(call, "mode");
-    model_reply_text(call, server->is_cluster ? "cluster" : "standalone");
-    model_reply_text(call, "role");
-    model_reply_text(call, is_primary ? "master" : "replica");
+    model_reply_text(call, model_mode_text(server));
+    if (server->services == NULL) {
+        model_reply_text(call, "role");
+        model_reply_text(call, is_primary ? "master" : "replica");
+    }
     model_reply_text(call, "modules");
     model_reply_array(call, 0);
 }

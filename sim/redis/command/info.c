@@ -19,10 +19,15 @@ const char *model_version_text(model_version version)
     return "";
 }
 
+const char *model_mode_text(const model_server *server)
+{
+    return server->services != NULL ? "sentinel" : server->is_cluster ? "cluster" : "standalone";
+}
+
 static void server_section(model_bytes *out, const model_server *server)
 {
     bool        is_valkey = server->version == MODEL_VALKEY_9;
-    const char *mode      = server->is_cluster ? "cluster" : "standalone";
+    const char *mode      = model_mode_text(server);
 
     /* Valkey says there which Redis it is compatible with. */
     model_bytes_print(out, "redis_version:%s\r\n",
@@ -139,6 +144,7 @@ static const struct {
     { "replication", "Replication", replication_section },
     { "cluster", "Cluster", cluster_section },
     { "keyspace", "Keyspace", keyspace_section },
+    { "sentinel", "Sentinel", model_sentinel_info },
 };
 
 static bool is_wanted(const model_call *call, const char *name)
@@ -161,7 +167,8 @@ void model_cmd_info(model_call *call)
         return;
     }
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        if (!is_wanted(call, sections[i].name))
+        bool is_there = sections[i].write != model_sentinel_info || call->server->services != NULL;
+        if (!is_there || !is_wanted(call, sections[i].name))
             continue;
         model_bytes_print(&out, "%s# %s\r\n", out.size != 0 ? "\r\n" : "", sections[i].title);
         sections[i].write(&out, call->server);

@@ -249,7 +249,7 @@ static void flush(model_call *call, unsigned first, unsigned last)
         break_watchers(call->server, database);
         model_store_clear(call->server->data, database);
     }
-    call->server->cursor = 0;
+    call->server->expiry.entry = 0;
     model_trackers_flush(call->server);
     call->changes++;
     model_reply_ok(call);

@@ -42,6 +42,8 @@ enum {
     MODEL_CAT_ADMIN       = 1u << 26,
     MODEL_CAT_DANGEROUS   = 1u << 27,
     MODEL_CMD_SHARDED     = 1u << 28, /* channels belong to slots */
+    MODEL_CMD_SENTINEL    = 1u << 29, /* a sentinel has it too */
+    MODEL_CMD_OF_SENTINEL = 1u << 30, /* and nobody else */
 };
 
 typedef struct model_sub {

@@ -114,32 +114,38 @@ typedef struct model_replication {
     model_link         *from_primary;
 } model_replication;
 
+/* Where the active expiry goes on. */
+typedef struct model_expiry_cursor {
+    size_t   entry;
+    unsigned database;
+} model_expiry_cursor;
+
 struct model_server {
-    model_version       version;
-    model_owner         owner;
-    char               *host;
-    uint16_t            port;
-    bool                is_cluster;
-    int64_t             now_us;
-    int64_t             started_us;
-    char                run_id[MODEL_RUN_ID_SIZE + 1];
-    model_dataset      *data;
-    model_table         commands; /* of model_command, by name in lower case */
-    model_links         links;
-    model_links         with_output;
-    uint64_t            last_id;
-    uint64_t            commands_run;
-    model_table         channels[MODEL_CHANNEL_KINDS]; /* of model_links */
-    model_table         watched;                       /* of model_links */
-    model_table         tracked;                       /* of model_links */
-    model_effects       effects;
-    model_replication   replication;
-    model_table         users; /* of model_user */
-    model_lua          *lua;
-    model_config       *config;
-    model_cluster_view *view;   /* NULL: not in a cluster, or without a slot */
-    size_t              cursor; /* of the active expiry */
-    unsigned            expiring_database;
+    model_version        version;
+    model_owner          owner;
+    char                *host;
+    uint16_t             port;
+    bool                 is_cluster;
+    int64_t              now_us;
+    int64_t              started_us;
+    char                 run_id[MODEL_RUN_ID_SIZE + 1];
+    model_dataset       *data;
+    model_table          commands; /* of model_command, by name in lower case */
+    model_links          links;
+    model_links          with_output;
+    uint64_t             last_id;
+    uint64_t             commands_run;
+    model_table          channels[MODEL_CHANNEL_KINDS]; /* of model_links */
+    model_table          watched;                       /* of model_links */
+    model_table          tracked;                       /* of model_links */
+    model_effects        effects;
+    model_replication    replication;
+    model_table          users; /* of model_user */
+    model_lua           *lua;
+    model_config        *config;
+    model_cluster_view  *view;     /* NULL: not in a cluster, or without a slot */
+    model_sentinel_view *services; /* NULL: this is no sentinel */
+    model_expiry_cursor  expiry;
 };
 
 void model_links_add(model_links *links, model_link *link);

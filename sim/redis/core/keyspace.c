@@ -121,13 +121,13 @@ void model_expire_some(model_server *server, unsigned entries)
     if (!is_primary(server))
         return;
     for (unsigned empty = 0; entries > 0 && empty < MODEL_DATABASES;) {
-        unsigned     database = server->expiring_database;
+        unsigned     database = server->expiry.database;
         model_entry *entry    = NULL;
         if (server->data->expiring[database] != 0)
-            entry = model_table_next(&server->data->keys[database], &server->cursor);
+            entry = model_table_next(&server->data->keys[database], &server->expiry.entry);
         if (entry == NULL) {
-            server->cursor            = 0;
-            server->expiring_database = (database + 1) % MODEL_DATABASES;
+            server->expiry.entry    = 0;
+            server->expiry.database = (database + 1) % MODEL_DATABASES;
             empty++;
             continue;
         }

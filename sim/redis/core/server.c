@@ -72,6 +72,10 @@ model_server *model_server_new(const model_server_options *options, model_owner 
     if (options->is_cluster)
         (void)model_config_set(server->config, model_text_of("cluster-enabled"),
                                model_text_of("yes"));
+    if (options->is_sentinel) {
+        server->services  = model_allocate(sizeof *server->services);
+        *server->services = (model_sentinel_view){ .services_count = 0 };
+    }
     if (options->password != NULL)
         (void)model_server_configure(server, "requirepass", options->password);
     return server;
@@ -98,6 +102,7 @@ void model_server_free(model_server *server)
     model_config_free(server->config);
     model_dataset_free(server->data);
     free(server->view);
+    free(server->services);
     free(server->host);
     free(server);
 }
@@ -275,7 +280,7 @@ void model_server_load(model_server *server, const model_dataset *dataset, uint6
     server->data             = model_dataset_copy(dataset);
     server->effects.log.size = 0;
     server->effects.begin    = offset;
-    server->cursor           = 0;
+    server->expiry.entry     = 0;
     model_trackers_flush(server);
     model_links_flush(server);
 }
@@ -297,5 +302,34 @@ void model_server_deliver(model_server *server, bool is_sharded, const char *cha
 {
     (void)model_publish(server, is_sharded, (model_text){ channel, channel_size },
                         (model_text){ message, message_size });
+    model_links_flush(server);
+}
+
+/* ---- sentinels ------------------------------------------------------------------------------- */
+
+static void announce(model_server *server, const model_service *before, const model_service *after)
+{
+    model_bytes text = { .size = 0 };
+
+    if (strcmp(before->primary.host, after->primary.host) == 0 &&
+        before->primary.port == after->primary.port)
+        return;
+    model_bytes_print(&text, "%s %s %u %s %u", after->name, before->primary.host,
+                      before->primary.port, after->primary.host, after->primary.port);
+    (void)model_publish(server, false, model_text_of("+switch-master"), model_bytes_text(&text));
+    model_bytes_free(&text);
+}
+
+void model_server_set_services(model_server *server, const model_sentinel_view *view,
+                               int64_t now_us)
+{
+    model_sentinel_view before = *server->services;
+
+    server->now_us    = now_us;
+    *server->services = *view;
+    for (unsigned i = 0; i < before.services_count; i++)
+        for (unsigned j = 0; j < view->services_count; j++)
+            if (strcmp(before.services[i].name, view->services[j].name) == 0)
+                announce(server, &before.services[i], &view->services[j]);
     model_links_flush(server);
 }

@@ -583,7 +583,7 @@ def check_listed(root):
     for path in tracked_files(root):
         name = name_of(path, root)
         parts = name.split("/")
-        if path.suffix == ".c" and (parts[0] in ("cli", "doctor", "lab", "bench") or parts[0] == "src"):
+        if path.suffix == ".c" and (parts[0] in ("cli", "doctor", "lab", "bench", "sim") or parts[0] == "src"):
             if not mentions(path.parent / "meson.build", path.name) and not mentions(
                 path.parent / "wire/meson.build", "../" + path.name
             ):

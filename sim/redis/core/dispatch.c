@@ -25,10 +25,12 @@ const model_command *model_command_find(const model_server *server, model_text n
     void **found = model_table_find(&server->commands, (model_text){ lower, name.size });
     if (found == NULL)
         return NULL;
-    const model_command *command  = *found;
-    bool                 is_there = server->services != NULL
-                                        ? (command->flags & (MODEL_CMD_SENTINEL | MODEL_CMD_OF_SENTINEL)) != 0
-                                        : (command->flags & MODEL_CMD_OF_SENTINEL) == 0;
+    const model_command *command     = *found;
+    unsigned             of_sentinel = command->flags & MODEL_CMD_OF_SENTINEL;
+    bool                 is_there    = of_sentinel == 0;
+
+    if (server->services != NULL)
+        is_there = of_sentinel != 0 || (command->flags & MODEL_CMD_SENTINEL) != 0;
     if ((command->flags & MODEL_CMD_SINCE_7) != 0 && server->version == MODEL_REDIS_6_2)
         is_there = false;
     return is_there ? command : NULL;

@@ -66,16 +66,19 @@ static int raise_error(model_lua *lua)
 
 /* ---- redis.call ------------------------------------------------------------------------------ */
 
-/* Redis before Valkey writes numbers with 17 digits. */
+/* Redis before Valkey writes numbers with 17 digits.  An integer of as many is the same to all. */
 static model_text number_text(model_lua *lua, lua_Number number)
 {
-    char  *to   = lua->numbers.at + lua->numbers.size;
-    size_t size = lua->call->server->version == MODEL_VALKEY_9
-                      ? model_write_double(to, NUMBER_ROOM, number, true)
-                      : (size_t)snprintf(to, NUMBER_ROOM, "%.17g", (double)number);
+    size_t before = lua->numbers.size;
+    char  *to     = lua->numbers.at + before;
 
-    lua->numbers.size += size;
-    return (model_text){ to, size };
+    if (number == floor(number) && fabs(number) < 1e17 && number != 0)
+        model_bytes_add_integer(&lua->numbers, (int64_t)number);
+    else if (lua->call->server->version == MODEL_VALKEY_9)
+        lua->numbers.size += model_write_double(to, NUMBER_ROOM, number, true);
+    else
+        lua->numbers.size += (size_t)snprintf(to, NUMBER_ROOM, "%.17g", (double)number);
+    return (model_text){ to, lua->numbers.size - before };
 }
 
 /* False: one of them is no text and no number. */

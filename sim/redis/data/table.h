@@ -3,8 +3,8 @@
  *
  * The entries are an array in the order of insertion; a second array of numbers, by open
  * addressing, finds them.  Nothing depends on addresses, so two runs from one seed see the same
- * order.  A removed entry leaves a gap, which the next growth closes: an entry may move when one is added.
- * The table owns its keys, and not what the values point to.
+ * order.  A removed entry leaves a gap, which the next growth closes: an entry may move when one is
+ * added.  The table owns its keys, and not what the values point to.
  */
 #pragma once
 

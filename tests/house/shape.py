@@ -43,7 +43,7 @@ INCLUDERS_MAX = 15
 FOLDER_SOURCES_MAX = 20
 CYCLE_FILES_MAX = 4
 
-PARTS = ("src", "lab", "cli", "doctor", "bench")
+PARTS = ("src", "lab", "cli", "doctor", "bench", "sim")
 PUBLIC = "include"
 HEADER_APART = "include/bowline/bowline.h"
 BOTTOM = ("src/core", "src/base")

@@ -1,0 +1,102 @@
+/*
+ * scripts.c -- EVAL, EVALSHA, SCRIPT.
+ */
+#include "sim/redis/command/commands.h"
+#include "sim/redis/core/script.h"
+
+#include <ctype.h>
+
+/* False: an error was replied. */
+static bool take_key_count(model_call *call, size_t *ret_keys)
+{
+    int64_t keys;
+
+    if (!model_take_integer(call, 2, NULL, &keys))
+        return false;
+    if (keys > (int64_t)call->argc - 3) {
+        model_reply_error(call, "ERR Number of keys can't be greater than number of args");
+        return false;
+    }
+    if (keys < 0) {
+        model_reply_error(call, "ERR Number of keys can't be negative");
+        return false;
+    }
+    *ret_keys = (size_t)keys;
+    return true;
+}
+
+void model_cmd_eval(model_call *call)
+{
+    char   sha1[MODEL_SHA1_TEXT + 1];
+    size_t keys;
+
+    if (take_key_count(call, &keys) && model_script_load(call, call->argv[1], sha1))
+        model_script_run(call, model_text_of(sha1), keys);
+}
+
+static bool lower(char ret_sha1[MODEL_SHA1_TEXT + 1], model_text text)
+{
+    if (text.size != MODEL_SHA1_TEXT)
+        return false;
+    for (size_t i = 0; i < MODEL_SHA1_TEXT; i++)
+        ret_sha1[i] = (char)tolower((unsigned char)text.at[i]);
+    ret_sha1[MODEL_SHA1_TEXT] = '\0';
+    return true;
+}
+
+void model_cmd_evalsha(model_call *call)
+{
+    char   sha1[MODEL_SHA1_TEXT + 1];
+    size_t keys;
+    bool   has_size = lower(sha1, call->argv[1]);
+
+    if (has_size && !take_key_count(call, &keys))
+        return;
+    if (!has_size || !model_script_knows(call->server, model_text_of(sha1)))
+        model_reply_error(call, "NOSCRIPT No matching script.%s",
+                          call->server->version == MODEL_VALKEY_9 ? "" : " Please use EVAL.");
+    else
+        model_script_run(call, model_text_of(sha1), keys);
+}
+
+static void script_load(model_call *call)
+{
+    char sha1[MODEL_SHA1_TEXT + 1];
+
+    if (model_script_load(call, call->argv[2], sha1))
+        model_reply_text(call, sha1);
+}
+
+static void script_exists(model_call *call)
+{
+    char sha1[MODEL_SHA1_TEXT + 1];
+
+    model_reply_array(call, call->argc - 2);
+    for (size_t i = 2; i < call->argc; i++)
+        model_reply_integer(call, lower(sha1, call->argv[i]) &&
+                                      model_script_knows(call->server, model_text_of(sha1)));
+}
+
+static void script_flush(model_call *call)
+{
+    if (call->argc > 3 ||
+        (call->argc == 3 && !model_arg_is(call, 2, "SYNC") && !model_arg_is(call, 2, "ASYNC"))) {
+        model_reply_error(call, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+        return;
+    }
+    model_script_flush(call->server);
+    model_reply_ok(call);
+}
+
+static void script_kill(model_call *call)
+{
+    model_reply_error(call, "NOTBUSY No scripts in execution right now.");
+}
+
+const model_sub model_subs_script[] = {
+    { "load", 3, script_load, false, false },
+    { "exists", -3, script_exists, false, false },
+    { "flush", -2, script_flush, false, false },
+    { "kill", 2, script_kill, false, false },
+    { .name = NULL },
+};

@@ -1,0 +1,118 @@
+/*
+ * transactions.c -- MULTI, EXEC, WATCH.
+ */
+#include "sim/redis/command/commands.h"
+#include "sim/redis/core/acl.h"
+
+void model_cmd_multi(model_call *call)
+{
+    if (call->link->transaction.is_open) {
+        model_reply_error(call, "ERR MULTI calls can not be nested");
+        return;
+    }
+    call->link->transaction.is_open = true;
+    model_reply_ok(call);
+}
+
+void model_cmd_discard(model_call *call)
+{
+    if (!call->link->transaction.is_open) {
+        model_reply_error(call, "ERR DISCARD without MULTI");
+        return;
+    }
+    model_transaction_clear(call->link);
+    model_unwatch(call->link);
+    model_reply_ok(call);
+}
+
+void model_cmd_watch(model_call *call)
+{
+    if (call->link->transaction.is_open) {
+        model_reply_error(call, "ERR WATCH inside MULTI is not allowed");
+        return;
+    }
+    for (size_t i = 1; i < call->argc && !call->link->transaction.is_broken; i++)
+        model_watch(call->link, call->argv[i]);
+    model_reply_ok(call);
+}
+
+void model_cmd_unwatch(model_call *call)
+{
+    model_unwatch(call->link);
+    model_reply_ok(call);
+}
+
+/* The user may have lost a permission since. */
+static bool is_allowed(model_call *call)
+{
+    switch (model_acl_check(call->link->user, call->command, call->argv, call->argc)) {
+    case MODEL_ACL_YES: return true;
+    case MODEL_ACL_NOT_COMMAND:
+        model_reply_error(call, "NOPERM ACLs rules changed between the moment the transaction was "
+                                "accumulated and the EXEC call. no permission to execute the "
+                                "command or subcommand");
+        break;
+    case MODEL_ACL_NOT_KEY:
+        model_reply_error(call, "NOPERM ACLs rules changed between the moment the transaction was "
+                                "accumulated and the EXEC call. no permission to touch the "
+                                "specified keys");
+        break;
+    case MODEL_ACL_NOT_CHANNEL:
+        model_reply_error(call, "NOPERM ACLs rules changed between the moment the transaction was "
+                                "accumulated and the EXEC call. no permission to access one of the "
+                                "channels used as arguments to the command");
+        break;
+    }
+    return false;
+}
+
+/* It takes the queue away from the link: a command may end the transaction of the link. */
+static void run_queue(model_call *exec, model_transaction queue)
+{
+    model_reply_array(exec, queue.count);
+    for (size_t i = 0; i < queue.count; i++) {
+        model_call call = {
+            .server   = exec->server,
+            .link     = exec->link,
+            .command  = queue.commands[i].command,
+            .argv     = queue.commands[i].argv,
+            .argc     = queue.commands[i].argc,
+            .out      = exec->out,
+            .database = exec->database,
+            .resp     = exec->link->resp,
+            .origin   = exec->origin == MODEL_FROM_PRIMARY ? MODEL_FROM_PRIMARY : MODEL_FROM_EXEC,
+        };
+        if (is_allowed(&call))
+            model_run(&call);
+    }
+}
+
+void model_cmd_exec(model_call *call)
+{
+    model_link *link = call->link;
+
+    if (!link->transaction.is_open) {
+        model_reply_error(call, "ERR EXEC without MULTI");
+        return;
+    }
+    bool has_failed = link->transaction.has_failed;
+    bool is_broken  = model_watch_has_failed(link);
+    if (has_failed || is_broken) {
+        if (has_failed)
+            model_reply_error(call, "EXECABORT Transaction discarded because of previous errors.");
+        else
+            model_reply_null_array(call);
+        model_transaction_clear(link);
+        model_unwatch(link);
+        return;
+    }
+    model_transaction queue = link->transaction;
+    model_unwatch(link);
+    link->transaction = (model_transaction){ .count = 0 };
+    run_queue(call, queue);
+    queue.watched           = (model_table){ .count = 0 };
+    model_transaction after = link->transaction;
+    link->transaction       = queue;
+    model_transaction_clear(link);
+    link->transaction.watched = after.watched;
+}

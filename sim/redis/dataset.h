@@ -1,0 +1,37 @@
+/*
+ * dataset.h -- what a server stores: sixteen databases of keys.
+ *
+ * A type of its own, so that a full synchronization, a disk image and a check of what is left need
+ * no server.  Who creates one frees it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MODEL_DATABASES = 16 };
+
+typedef struct model_dataset model_dataset;
+
+typedef struct model_key_info {
+    const char *key; /* size bytes, then a NUL */
+    size_t      size;
+    const char *type;       /* "string", "list", "set", "zset" or "hash" */
+    int64_t     expires_ms; /* since 1970; negative: it does not expire */
+    unsigned    database;
+} model_key_info;
+
+model_dataset *model_dataset_new(void);
+model_dataset *model_dataset_copy(const model_dataset *dataset);
+void           model_dataset_clear(model_dataset *dataset);
+void           model_dataset_free(model_dataset *dataset); /* takes NULL */
+/* Keys, values and times of expiry; not the order of keys. */
+bool   model_dataset_equal(const model_dataset *a, const model_dataset *b);
+size_t model_dataset_keys(const model_dataset *dataset);
+/* Every key, in the order in which the keys were created; also keys whose time is over, as long as
+ * they were not deleted.  The callback changes nothing. */
+void model_dataset_each(const model_dataset *dataset,
+                        void (*visit)(void *arg, const model_key_info *info), void *arg);
+/* One line for each key, with its value.  The caller frees it with free(). */
+char *model_dataset_dump(const model_dataset *dataset);

@@ -1,0 +1,146 @@
+#include "sim/load/check.h"
+
+#include "lab/base/memory.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct check_hold {
+    check_hold  *next;
+    unsigned     name;
+    sim_process *process;
+    uint64_t     fence;
+    int64_t      until; /* by its boot clock */
+};
+
+static struct {
+    check_rules rules;
+    check_hold *holds[CHECK_NAMES_MAX];
+    uint64_t    fences[CHECK_NAMES_MAX]; /* the last one of each name */
+    uint64_t    grants;
+    char        failure[512]; /* "": none */
+} check;
+
+void check_begin(check_rules rules)
+{
+    memset(&check, 0, sizeof check);
+    check.rules = rules;
+}
+
+void check_end(void)
+{
+    for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
+        while (check.holds[i] != NULL)
+            check_over(check.holds[i]);
+    }
+}
+
+void check_fail(const char *format, ...)
+{
+    va_list arguments;
+
+    if (check.failure[0] != '\0')
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(check.failure, sizeof check.failure, format, arguments);
+    va_end(arguments);
+}
+
+const char *check_failure(void)
+{
+    return check.failure[0] != '\0' ? check.failure : NULL;
+}
+
+uint64_t check_grants(void)
+{
+    return check.grants;
+}
+
+static int64_t until(const sim_process *process, int64_t left_ms)
+{
+    int64_t now = sim_clock_read(process, SIM_CLOCK_BOOT);
+
+    return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
+}
+
+check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t left_ms)
+{
+    check_hold *hold = bwl_room_for(1, sizeof *hold);
+
+    *hold             = (check_hold){ .next    = check.holds[name],
+                                      .name    = name,
+                                      .process = process,
+                                      .fence   = fence,
+                                      .until   = until(process, left_ms) };
+    check.holds[name] = hold;
+    check.grants++;
+    if (check.rules.has_fences && fence <= check.fences[name])
+        check_fail("fence: lock %u, %s got %" PRIu64 " after %" PRIu64, name,
+                   sim_process_name(process), fence, check.fences[name]);
+    if (fence > check.fences[name])
+        check.fences[name] = fence;
+    sim_trace(10, name, fence);
+    return hold;
+}
+
+void check_left(check_hold *hold, int64_t left_ms)
+{
+    hold->until = until(hold->process, left_ms);
+}
+
+void check_over(check_hold *hold)
+{
+    check_hold **link = &check.holds[hold->name];
+
+    while (*link != hold)
+        link = &(*link)->next;
+    *link = hold->next;
+    free(hold);
+}
+
+void check_killed(const sim_process *process)
+{
+    for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
+        for (check_hold *hold = check.holds[i], *next; hold != NULL; hold = next) {
+            next = hold->next;
+            if (hold->process == process)
+                check_over(hold);
+        }
+    }
+}
+
+static bool relies(const check_hold *hold)
+{
+    return sim_clock_read(hold->process, SIM_CLOCK_BOOT) < hold->until;
+}
+
+/* At most one claim to each name. */
+static void compare(unsigned name)
+{
+    const check_hold *first = NULL;
+
+    for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
+        if (!relies(hold))
+            continue;
+        if (first != NULL) {
+            check_fail("mutual exclusion: lock %u is held by %s (fence %" PRIu64
+                       ") and by %s (fence %" PRIu64 ")",
+                       name, sim_process_name(first->process), first->fence,
+                       sim_process_name(hold->process), hold->fence);
+            return;
+        }
+        first = hold;
+    }
+}
+
+bool check_step(void)
+{
+    for (unsigned i = 0; check.rules.excludes && i < CHECK_NAMES_MAX; i++) {
+        if (check.holds[i] != NULL && check.holds[i]->next != NULL)
+            compare(i);
+    }
+    return check.failure[0] == '\0';
+}

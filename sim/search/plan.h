@@ -1,0 +1,74 @@
+/*
+ * plan.h -- one world, as data: who is there, what goes wrong, and when.
+ *
+ * A seed gives a plan (swarm testing: each plan has its own few kinds of faults).  A plan can be
+ * written, read and made smaller, and the same plan gives the same run.
+ */
+#pragma once
+
+#include "sim/load/client.h"
+#include "sim/world/node.h"
+
+#include <stdio.h>
+
+enum { PLAN_CLIENTS_MAX = 8, PLAN_FAULTS_MAX = 64, PLAN_URL_MAX = 160 };
+
+typedef enum plan_fault_kind {
+    FAULT_CLIENT_STOPPED = 1, /* SIGSTOP and SIGCONT */
+    FAULT_CLIENT_SUSPENDED,   /* with its machine */
+    FAULT_CLIENT_KILLED,      /* and started again */
+    FAULT_CLIENT_CLOCK,       /* another rate; the wall clock jumps */
+    FAULT_RESET,              /* one connection */
+    FAULT_CUT_TO_SERVER,      /* of one client */
+    FAULT_CUT_FROM_SERVER,
+    FAULT_CUT,
+    FAULT_SLOW,        /* the whole network */
+    FAULT_NAME_SERVER, /* does not answer */
+    FAULT_SERVER_STOPPED,
+    FAULT_SERVER_KILLED, /* and started again */
+    FAULT_SERVER_POWER,  /* lost and back */
+    FAULT_SERVER_CLOCK,  /* goes back */
+    FAULT_SCRIPTS_FLUSHED,
+    FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
+    FAULT_SERVER_CLOCK_FORWARD,
+    FAULT_KINDS_END,
+} plan_fault_kind;
+
+typedef struct plan_fault {
+    plan_fault_kind kind;
+    unsigned        target; /* number of the client or connection */
+    int64_t         at_ms;
+    int64_t         length_ms;
+    int64_t         amount; /* ppm, milliseconds or bytes, by kind */
+} plan_fault;
+
+typedef struct plan_client {
+    load_plan load;
+    int64_t   boot_ms;
+    int64_t   wall_offset_ms; /* from that of the world */
+    int32_t   rate_ppm;
+} plan_client;
+
+typedef struct sim_plan {
+    uint64_t             seed;
+    char                 url[PLAN_URL_MAX];
+    model_version        version;
+    sim_disk             disk;
+    int64_t              length_ms; /* faults happen before; then everything must end */
+    sim_network_settings network;
+    unsigned             clients_count;
+    plan_client          clients[PLAN_CLIENTS_MAX];
+    unsigned             faults_count;
+    plan_fault           faults[PLAN_FAULTS_MAX]; /* by at_ms */
+} sim_plan;
+
+/* The plan of a seed. */
+void sim_plan_draw(sim_plan *ret_plan, uint64_t seed);
+
+/* What this plan promises. */
+check_rules sim_plan_rules(const sim_plan *plan);
+
+const char *sim_fault_name(plan_fault_kind kind);
+
+/* As text, one line for each fact. */
+void sim_plan_print(const sim_plan *plan, FILE *out);

@@ -1,0 +1,294 @@
+#include "sim/search/run.h"
+
+#include "sim/kernel/descriptor.h"
+#include "sim/kernel/names.h"
+#include "lab/base/dice.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SERVER_HOST = 0,
+    CLIENT_HOST = 8,      /* of the first client */
+    CALM_MS     = 600000, /* after the last fault, everything ends in this time */
+    REST_MS     = 120000, /* and then leases and client info expire */
+};
+
+/* 2026-01-01: any time after the fences' minimum will do. */
+#define WALL_NS (INT64_C(1767225600) * SIM_S)
+
+typedef struct world {
+    const sim_plan *plan;
+    sim_node       *node;
+    load_client    *clients[PLAN_CLIENTS_MAX];
+    uint64_t        seeds[PLAN_CLIENTS_MAX]; /* of the next process of each client */
+    load_counts     counts;
+    bool            calms;
+} world;
+
+static world w; /* the only one; what ends a fault has one number as its argument */
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static void start_client(unsigned number)
+{
+    const plan_client *client = &w.plan->clients[number];
+    load_plan          load   = client->load;
+    char               name[16];
+
+    (void)snprintf(name, sizeof name, "client-%u", number);
+    load.url          = w.plan->url;
+    load.seed         = bwl_dice_draw(&w.seeds[number]);
+    w.clients[number] = load_client_new(
+        &load, name,
+        (sim_clocks){ .boot_ns  = client->boot_ms * SIM_MS + sim_now(),
+                      .wall_ns  = WALL_NS + client->wall_offset_ms * SIM_MS + sim_now(),
+                      .rate_ppm = client->rate_ppm },
+        &w.counts);
+    sim_process_host(load_client_process(w.clients[number]), CLIENT_HOST + number);
+}
+
+static void process_ended(sim_process *process)
+{
+    check_killed(process);
+    sim_descriptors_close(process);
+}
+
+static void kill_client(unsigned number)
+{
+    sim_process_kill(load_client_process(w.clients[number]));
+    load_client_free(w.clients[number]);
+    w.clients[number] = NULL;
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+static void cut(unsigned client, bool up, bool down, bool is_cut)
+{
+    if (up)
+        sim_way_cut(CLIENT_HOST + client, SERVER_HOST, is_cut);
+    if (down)
+        sim_way_cut(SERVER_HOST, CLIENT_HOST + client, is_cut);
+}
+
+static void change_clock(const plan_fault *fault)
+{
+    if (w.clients[fault->target] != NULL)
+        sim_clock_change(load_client_process(w.clients[fault->target]), (int32_t)fault->amount,
+                         fault->amount * (int64_t)SIM_MS);
+}
+
+static void pause_client(const plan_fault *fault, bool suspends)
+{
+    if (w.clients[fault->target] != NULL)
+        sim_process_pause(load_client_process(w.clients[fault->target]), suspends);
+}
+
+static void reset(const plan_fault *fault)
+{
+    unsigned count = sim_connections_count();
+
+    if (count > 0)
+        sim_connection_reset(sim_connection_at(fault->target % count), (size_t)fault->amount);
+}
+
+/* As an administrator would, on a connection of its own. */
+static void command(const char *text)
+{
+    sim_node_command(w.node, text);
+}
+
+static void slow_down(bool is_slow)
+{
+    sim_network_settings slow = w.plan->network;
+
+    if (is_slow) {
+        slow.delay_max_ns += 300 * (int64_t)SIM_MS;
+        slow.slow_in = 20;
+    }
+    sim_network_change(&slow);
+}
+
+static void end_fault(void *arg)
+{
+    const plan_fault *fault = arg;
+
+    switch (fault->kind) {
+    case FAULT_CLIENT_STOPPED:
+    case FAULT_CLIENT_SUSPENDED:
+        if (w.clients[fault->target] != NULL)
+            sim_process_resume(load_client_process(w.clients[fault->target]));
+        break;
+    case FAULT_CLIENT_KILLED:
+        if (w.clients[fault->target] == NULL)
+            start_client(fault->target);
+        break;
+    case FAULT_CUT_TO_SERVER: cut(fault->target, true, false, false); break;
+    case FAULT_CUT_FROM_SERVER: cut(fault->target, false, true, false); break;
+    case FAULT_CUT: cut(fault->target, true, true, false); break;
+    case FAULT_SLOW: slow_down(false); break;
+    case FAULT_NAME_SERVER: sim_name_set("redis-1", SERVER_HOST, SIM_MS); break;
+    case FAULT_SERVER_STOPPED: sim_node_pause(w.node, false); break;
+    case FAULT_SERVER_KILLED:
+    case FAULT_SERVER_POWER: sim_node_start(w.node); break;
+    case FAULT_CLIENT_CLOCK:
+    case FAULT_RESET:
+    case FAULT_SERVER_CLOCK:
+    case FAULT_SERVER_CLOCK_FORWARD:
+    case FAULT_SCRIPTS_FLUSHED:
+    case FAULT_DATA_FLUSHED:
+    case FAULT_KINDS_END: break;
+    }
+}
+
+static void begin_fault(void *arg)
+{
+    const plan_fault *fault = arg;
+
+    switch (fault->kind) {
+    case FAULT_CLIENT_STOPPED: pause_client(fault, false); break;
+    case FAULT_CLIENT_SUSPENDED: pause_client(fault, true); break;
+    case FAULT_CLIENT_KILLED:
+        if (w.clients[fault->target] != NULL)
+            kill_client(fault->target);
+        break;
+    case FAULT_CLIENT_CLOCK: change_clock(fault); break;
+    case FAULT_RESET: reset(fault); break;
+    case FAULT_CUT_TO_SERVER: cut(fault->target, true, false, true); break;
+    case FAULT_CUT_FROM_SERVER: cut(fault->target, false, true, true); break;
+    case FAULT_CUT: cut(fault->target, true, true, true); break;
+    case FAULT_SLOW: slow_down(true); break;
+    case FAULT_NAME_SERVER: sim_name_set("redis-1", SIM_NAME_FAILS, 500 * SIM_MS); break;
+    case FAULT_SERVER_STOPPED: sim_node_pause(w.node, true); break;
+    case FAULT_SERVER_KILLED: sim_node_kill(w.node, false); break;
+    case FAULT_SERVER_POWER: sim_node_kill(w.node, true); break;
+    case FAULT_SERVER_CLOCK: sim_node_clock(w.node, 0, -fault->amount * SIM_MS); break;
+    case FAULT_SERVER_CLOCK_FORWARD: sim_node_clock(w.node, 0, fault->amount * SIM_MS); break;
+    case FAULT_SCRIPTS_FLUSHED: command("SCRIPT FLUSH"); break;
+    case FAULT_DATA_FLUSHED: command("FLUSHALL"); break;
+    case FAULT_KINDS_END: break;
+    }
+    (void)sim_at(sim_now() + fault->length_ms * SIM_MS, end_fault, arg);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static void begin(const sim_plan *plan)
+{
+    memset(&w, 0, sizeof w);
+    w.plan = plan;
+    sim_schedule_begin();
+    sim_processes_begin();
+    sim_network_begin(&plan->network);
+    sim_names_begin();
+    sim_name_set("redis-1", SERVER_HOST, SIM_MS);
+    sim_process_on_end(process_ended);
+    sim_clock_on_change(sim_descriptors_clock_changed);
+    check_begin(sim_plan_rules(plan));
+    w.node = sim_node_new(&(sim_node_options){ .host    = SERVER_HOST,
+                                               .port    = 6379,
+                                               .version = plan->version,
+                                               .disk    = plan->disk,
+                                               .seed    = plan->seed ^ 1,
+                                               .wall_ns = WALL_NS });
+    sim_node_start(w.node);
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        w.seeds[i] = plan->clients[i].load.seed;
+        start_client(i);
+    }
+    for (unsigned i = 0; i < plan->faults_count; i++)
+        (void)sim_at(plan->faults[i].at_ms * SIM_MS, begin_fault, (void *)&plan->faults[i]);
+}
+
+static bool run_until(int64_t until)
+{
+    while (sim_step(until)) {
+        if (!check_step())
+            return false;
+    }
+    return true;
+}
+
+static bool all_have_ended(void)
+{
+    for (unsigned i = 0; i < w.plan->clients_count; i++) {
+        if (w.clients[i] != NULL && !sim_process_has_ended(load_client_process(w.clients[i])))
+            return false;
+    }
+    return true;
+}
+
+/* No more faults and no more acquires: everything that was begun must end. */
+static void calm(void)
+{
+    int64_t until = sim_now() + CALM_MS * (int64_t)SIM_MS;
+
+    for (unsigned i = 0; i < w.plan->clients_count; i++) {
+        if (w.clients[i] != NULL)
+            load_client_stop(w.clients[i]);
+    }
+    while (!all_have_ended()) {
+        if (!sim_step(until)) {
+            check_fail("end: not everything ended within %d s after the last fault",
+                       CALM_MS / 1000);
+            return;
+        }
+        if (!check_step())
+            return;
+    }
+}
+
+static void name_what_is_left(void *arg, const model_key_info *info)
+{
+    (void)arg;
+    if (strcmp(info->key, "bowline:f") != 0) /* the counter of the fences */
+        check_fail("end: the key %s is left", info->key);
+}
+
+static int64_t last_fault_ends_ms(const sim_plan *plan)
+{
+    int64_t last = plan->length_ms;
+
+    for (unsigned i = 0; i < plan->faults_count; i++) {
+        int64_t ends = plan->faults[i].at_ms + plan->faults[i].length_ms;
+        last         = ends > last ? ends : last;
+    }
+    return last + 1;
+}
+
+static void end(void)
+{
+    for (unsigned i = 0; i < w.plan->clients_count; i++) {
+        if (w.clients[i] != NULL)
+            kill_client(i);
+    }
+    sim_node_free(w.node);
+    sim_network_end();
+    check_end();
+    sim_schedule_end();
+}
+
+void sim_run(const sim_plan *plan, sim_result *ret_result)
+{
+    begin(plan);
+    if (run_until(last_fault_ends_ms(plan) * SIM_MS)) {
+        calm();
+        if (check_failure() == NULL && run_until(sim_now() + REST_MS * (int64_t)SIM_MS)) {
+            model_server_tick(sim_node_server(w.node), sim_node_wall_us(w.node));
+            model_dataset_each(model_server_dataset(sim_node_server(w.node)), name_what_is_left,
+                               NULL);
+        }
+    }
+    *ret_result = (sim_result){
+        .failed     = check_failure() != NULL,
+        .virtual_ns = sim_now(),
+        .trace      = sim_trace_hash(),
+        .steps      = sim_steps(),
+        .grants     = check_grants(),
+        .counts     = w.counts,
+    };
+    if (ret_result->failed)
+        (void)snprintf(ret_result->failure, sizeof ret_result->failure, "%s", check_failure());
+    end();
+}

@@ -1,0 +1,56 @@
+/*
+ * node.h -- a Redis process on a host of the simulated network: a model server with a clock, a disk
+ * and connections.
+ *
+ *      sim_node_new --> stopped --start--> runs --kill--> stopped --start--> ...
+ *
+ * What it finds at a start is what its disk kept.
+ */
+#pragma once
+
+#include "sim/kernel/network.h"
+#include "sim/redis/server.h"
+
+/* What a restart finds. */
+typedef enum sim_disk {
+    SIM_DISK_ALWAYS = 1, /* everything that was acknowledged: appendfsync always */
+    SIM_DISK_SECOND,     /* all but the last second at most: appendfsync everysec */
+    SIM_DISK_NONE,       /* nothing */
+} sim_disk;
+
+typedef struct sim_node_options {
+    sim_host      host;
+    uint16_t      port;
+    model_version version;
+    const char   *password; /* NULL: none; borrowed */
+    sim_disk      disk;
+    uint64_t      seed;
+    int64_t       wall_ns; /* its clock at the world's time 0 */
+    int32_t       rate_ppm;
+} sim_node_options;
+
+typedef struct sim_node sim_node;
+
+sim_node *sim_node_new(const sim_node_options *options);
+void      sim_node_free(sim_node *node); /* takes NULL */
+
+void sim_node_start(sim_node *node); /* nothing happens if it runs */
+
+/* As SIGKILL; `silent`: its host loses power. */
+void sim_node_kill(sim_node *node, bool silent);
+
+/* As SIGSTOP and SIGCONT. */
+void sim_node_pause(sim_node *node, bool pauses);
+
+/* Its clock jumps, and runs at another rate. */
+void sim_node_clock(sim_node *node, int32_t rate_ppm, int64_t step_ns);
+
+/* Carries out a command of an administrator, without quotes, if it runs. */
+void sim_node_command(sim_node *node, const char *words);
+
+/* NULL: it does not run. */
+model_server *sim_node_server(sim_node *node);
+int64_t       sim_node_wall_us(const sim_node *node);
+
+/* Connections that it knows. */
+unsigned sim_node_links(const sim_node *node);

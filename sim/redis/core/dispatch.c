@@ -333,7 +333,12 @@ static bool is_accepted(model_call *call)
         model_reply_error(call, "ERR wrong number of arguments for '%s' command", name);
         return false;
     }
-    return model_sub_exists(call) && may_ask(call) && can_serve(call);
+    if (!model_sub_exists(call) || !may_ask(call))
+        return false;
+    /* Valkey does not look at a transaction that has failed already. */
+    return (call->server->version == MODEL_VALKEY_9 && call->link->transaction.has_failed &&
+            strcmp(call->command->name, "exec") == 0) ||
+           can_serve(call);
 }
 
 /* ---- a command of a link --------------------------------------------------------------------- */

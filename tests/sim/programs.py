@@ -192,9 +192,15 @@ def scripts(rng, version):
     if rng.random() < 0.2:
         steps.append((0, [b"CLIENT", b"TRACKING", b"ON"]))
     used = [b"k1"]
+    mess = 0.25
+    if family == "queue" and rng.random() < 0.7:
+        # A queue that works: waiters are subscribed, and little disturbs it.
+        names = ["queue_join"] * 4 + ["queue_release", "queue_heartbeat", "queue_cancel", "queue_requeue", "queue_take"]
+        steps += [(rng.randrange(LINKS), [b"SUBSCRIBE", b"inbox%d" % i]) for i in range(3)]
+        mess = 0.05
     for _ in range(STEPS):
         link = rng.randrange(LINKS)
-        if rng.random() < 0.25:
+        if rng.random() < mess:
             words = noise(rng, used)
             if version == "6.2" and words[0] in SINCE_7:
                 continue

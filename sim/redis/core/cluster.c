@@ -15,8 +15,8 @@ typedef struct survey {
     bool              has_several; /* different keys */
     bool              is_crossed;
     bool              writes;
-    bool              has_pubsub;
-    bool              is_queued; /* Valkey looks at the keys when EXEC comes */
+    bool              has_pubsub; /* channels: whether keys exist does not matter */
+    bool              is_queued;  /* Valkey looks at the keys when EXEC comes */
 } survey;
 
 static bool exists(const model_call *call, model_text key)
@@ -46,7 +46,7 @@ static void look_at(survey *s, const model_command *command, const model_text *a
         }
         s->is_crossed  = s->is_crossed || slot != s->slot;
         s->has_several = s->has_several || !model_text_equal(argv[i], s->first_key);
-        if (is_channel || s->has_pubsub || s->is_queued)
+        if (s->has_pubsub || s->is_queued)
             continue;
         if (exists(s->call, argv[i]))
             s->existing++;
@@ -62,8 +62,8 @@ static survey survey_of(const model_call *call)
 
     if (call->origin == MODEL_FROM_LINK && transaction->is_open &&
         model_text_is(call->argv[0], "exec")) {
-        s.has_pubsub = (transaction->flags & MODEL_CAT_PUBSUB) != 0 &&
-                       call->server->version != MODEL_REDIS_6_2;
+        s.has_pubsub =
+            (transaction->flags & MODEL_CAT_PUBSUB) != 0 && call->server->version == MODEL_VALKEY_9;
         for (size_t i = 0; i < transaction->count; i++)
             look_at(&s, transaction->commands[i].command, transaction->commands[i].argv,
                     transaction->commands[i].argc);

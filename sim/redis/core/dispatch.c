@@ -396,7 +396,6 @@ static void abort_exec(model_link *link, size_t before)
 void model_execute(model_link *link, const model_text *argv, size_t argc)
 {
     model_server *server = link->server;
-    bool          asked  = (link->flags & LINK_ASKING) != 0;
     size_t        before = model_link_output(link)->size;
     model_call    call   = {
              .server   = server,
@@ -417,7 +416,7 @@ void model_execute(model_link *link, const model_text *argv, size_t argc)
     else if (link->transaction.is_open)
         link->transaction.has_failed = true;
     model_effects_end(server);
-    if (asked && !link->transaction.is_open && !model_text_is(argv[0], "asking"))
+    if (!link->transaction.is_open && !model_text_is(argv[0], "asking"))
         link->flags &= ~(unsigned)LINK_ASKING;
     deliver(link, before);
 }

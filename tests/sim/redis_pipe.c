@@ -10,8 +10,8 @@
  *      o LINK         a new link            c LINK     it is closed
  *      f LINK bytes   its client writes     k 0        a tick
  *      d 0            the dataset as text   r 0        "1" if a replica has the same dataset
- *      v 0 ports      of a cluster, the ports of two nodes: half of the slots each, of which the first
- *                     gives slot 3300 to the second and gets slot 15495 from it
+ *      v 0 ports      of a cluster, the ports of two nodes: half of the slots each, of which the
+ *                     first gives slot 3300 to the second and gets slot 15495 from it
  *
  * Answers are of the same form: s LINK bytes, x LINK (closed by the server), d 0 text; at last . 0.
  * After each request that may write, the effects go to a second server, the replica.

@@ -9,6 +9,9 @@
  * a number of bytes since the first server of a history.  A replica is a server to which the owner
  * applies the effects of another, and so is a disk.
  *
+ * Not modelled: BLPOP and other commands that block, beside WAIT; SCAN, DUMP, OBJECT, streams;
+ * functions; CLIENT PAUSE; tracking with prefixes or redirection; selectors of the ACL.
+ *
  * One thread at a time.  The functions of the owner may call nothing of this module.
  */
 #pragma once
@@ -85,7 +88,8 @@ const model_dataset *model_server_dataset(const model_server *server);
 bool     model_server_effects(const model_server *server, uint64_t from, const char **ret_bytes,
                               size_t *ret_size);
 uint64_t model_server_offset(const model_server *server); /* the end */
-void     model_server_trim(model_server *server, uint64_t before);
+/* The log grows until the owner trims it. */
+void model_server_trim(model_server *server, uint64_t before);
 
 /* Of a replica: carries out effects of its primary, whole commands or pieces of them. */
 void model_server_apply(model_server *server, const char *bytes, size_t size, int64_t now_us);

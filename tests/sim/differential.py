@@ -156,9 +156,15 @@ class Real:
 
     def __init__(self, program, *options):
         self.place = tempfile.TemporaryDirectory(prefix="bowline-sim-")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        while True:  # the bus of a cluster needs the port 10000 above
+            self.port = random.SystemRandom().randrange(20000, 30000)
+            with socket.socket() as probe, socket.socket() as bus:
+                try:
+                    probe.bind(("127.0.0.1", self.port))
+                    bus.bind(("127.0.0.1", self.port + 10000))
+                    break
+                except OSError:
+                    continue
         command = [program, "--port", str(self.port), "--save", "", "--dir", self.place.name, "--bind", "127.0.0.1",
                    "--enable-debug-command", "yes", *options]
         if "6.2" in subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout:
@@ -224,6 +230,45 @@ class Real:
         self.place.cleanup()
 
 
+class RealCluster(Real):
+    """Two nodes, of which the first is asked: it gives slot 3300 to the other, and gets slot 15495 from it."""
+
+    def __init__(self, program):
+        options = ["--cluster-enabled", "yes", "--cluster-require-full-coverage", "no"]
+        super().__init__(program, *options)
+        self.other = Real(program, *options)
+        half = 16384 // 2
+        ids = [self.say(node, b"CLUSTER", b"MYID")[1] for node in (self, self.other)]
+        slots = [b"%d" % slot for slot in range(16384)]
+        self.say(self, b"CLUSTER", b"ADDSLOTS", *slots[:half])
+        self.say(self.other, b"CLUSTER", b"ADDSLOTS", *slots[half:])
+        self.say(self, b"CLUSTER", b"SET-CONFIG-EPOCH", b"1")
+        self.say(self.other, b"CLUSTER", b"SET-CONFIG-EPOCH", b"2")
+        self.say(self, b"CLUSTER", b"MEET", b"127.0.0.1", b"%d" % self.other.port)
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if b"cluster_slots_assigned:16384" in self.say(self, b"CLUSTER", b"INFO")[1]:
+                break
+            time.sleep(0.05)
+        self.say(self, b"CLUSTER", b"SETSLOT", b"3300", b"MIGRATING", ids[1])
+        self.say(self, b"CLUSTER", b"SETSLOT", b"15495", b"IMPORTING", ids[1])
+        while b"cluster_state:ok" not in self.say(self, b"CLUSTER", b"INFO")[1] and time.monotonic() < end:
+            time.sleep(0.05)
+
+    @staticmethod
+    def say(node, *words):
+        with socket.create_connection(("127.0.0.1", node.port)) as link:
+            link.sendall(packed(words))
+            data = b""
+            while not frames(data)[0]:
+                data += link.recv(1 << 16)
+            return frames(data)[0][0]
+
+    def end(self):
+        super().end()
+        self.other.end()
+
+
 def masked(text):
     for pattern, by, _ in MASKS:
         text = re.sub(pattern, by, text)
@@ -280,7 +325,7 @@ def equal(words, ours, theirs):
     left, right = [plain(value, sort) for value in ours], [plain(value, sort) for value in theirs]
     if command in (b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE") and len(words) == 1:
         left, right = (sorted(repr(v[1][:1]) for v in side) for side in (left, right))
-    if command in (b"PUBLISH", b"EXEC") and len(left) > 1:
+    if command in (b"PUBLISH", b"EXEC", b"EVAL") and len(left) > 1:
         # Which pattern of a link comes first is not defined.
         left, right = sorted(left, key=repr), sorted(right, key=repr)
     for one, other in zip(left, right):
@@ -374,9 +419,13 @@ def shortest(table, program, found):
     return program, found[1]
 
 
-def run(pipe, server, version, first, count, make, setup, options=(), more=()):
+def run(pipe, server, version, first, count, make, setup):
     """Plays the programs of the seeds; returns (programs, commands, differences)."""
-    model, real = Model(pipe, version, *more), Real(server, *options)
+    is_cluster = make.__name__ == "cluster"
+    model = Model(pipe, version, *(["cluster"] if is_cluster else []))
+    real = RealCluster(server) if is_cluster else Real(server)
+    if is_cluster:
+        model.ask(b"v", 0, b"%d %d" % (real.port, real.other.port))
     differences = []
     played = 0
     try:

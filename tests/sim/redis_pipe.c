@@ -10,6 +10,8 @@
  *      o LINK         a new link            c LINK     it is closed
  *      f LINK bytes   its client writes     k 0        a tick
  *      d 0            the dataset as text   r 0        "1" if a replica has the same dataset
+ *      v 0 ports      of a cluster, the ports of two nodes: half of the slots each, of which the
+ *                     first gives slot 3300 to the second and gets slot 15495 from it
  *
  * Answers are of the same form: s LINK bytes, x LINK (closed by the server), d 0 text; at last . 0.
  * After each request that may write, the effects go to a second server, the replica.
@@ -84,6 +86,28 @@ static void show_dump(const pipe_world *world, const model_server *server)
     free(text);
 }
 
+static void set_view(pipe_world *world, const char *ports)
+{
+    static model_cluster_view view;
+    unsigned                  port[2];
+
+    if (sscanf(ports, "%u %u", &port[0], &port[1]) != 2)
+        exit(2);
+    view = (model_cluster_view){ .nodes_count = 2 };
+    for (unsigned i = 0; i < 2; i++) {
+        view.nodes[i] = (model_node){ .host    = "127.0.0.1",
+                                      .port    = (uint16_t)port[i],
+                                      .primary = MODEL_NO_NODE };
+        (void)snprintf(view.nodes[i].id, sizeof view.nodes[i].id, "%040u", i);
+    }
+    for (unsigned slot = 0; slot < MODEL_VIEW_SLOTS; slot++) {
+        view.owner[slot]          = slot < MODEL_VIEW_SLOTS / 2 ? 0 : 1;
+        view.migrating_to[slot]   = slot == 3300 ? 1 : MODEL_NO_NODE;
+        view.importing_from[slot] = slot == 15495 ? 1 : MODEL_NO_NODE;
+    }
+    model_server_set_view(world->server, &view, world->now_us);
+}
+
 static void run(pipe_world *world, char letter, uint32_t number, const char *bytes, size_t size)
 {
     bool same;
@@ -99,6 +123,7 @@ static void run(pipe_world *world, char letter, uint32_t number, const char *byt
         world->links[number] = NULL;
         break;
     case 'f': model_link_feed(world->links[number], bytes, size, world->now_us); break;
+    case 'v': set_view(world, bytes); break;
     case 'k': model_server_tick(world->server, world->now_us); break;
     case 'd': show_dump(world, world->server); break;
     case 'r':

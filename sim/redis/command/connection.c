@@ -154,9 +154,9 @@ void model_cmd_select(model_call *call)
 
     if (!model_take_integer(call, 1, NULL, &database))
         return;
-    if (call->server->is_cluster && database != 0) {
+    if (call->server->is_cluster && database != 0 && call->server->version != MODEL_VALKEY_9) {
         model_reply_error(call, "ERR SELECT is not allowed in cluster mode");
-    } else if (database < 0 || database >= MODEL_DATABASES) {
+    } else if (database < 0 || database >= (call->server->is_cluster ? 1 : MODEL_DATABASES)) {
         model_reply_error(call, "ERR DB index is out of range");
     } else {
         *call->database = (unsigned)database;

@@ -45,24 +45,22 @@ void model_cmd_unwatch(model_call *call)
 /* The user may have lost a permission since. */
 static bool is_allowed(model_call *call)
 {
+    const char *why = NULL;
+
     switch (model_acl_check(call->link->user, call->command, call->argv, call->argc)) {
     case MODEL_ACL_YES: return true;
-    case MODEL_ACL_NOT_COMMAND:
-        model_reply_error(call, "NOPERM ACLs rules changed between the moment the transaction was "
-                                "accumulated and the EXEC call. no permission to execute the "
-                                "command or subcommand");
-        break;
-    case MODEL_ACL_NOT_KEY:
-        model_reply_error(call, "NOPERM ACLs rules changed between the moment the transaction was "
-                                "accumulated and the EXEC call. no permission to touch the "
-                                "specified keys");
-        break;
+    case MODEL_ACL_NOT_COMMAND: why = "execute the command or subcommand"; break;
+    case MODEL_ACL_NOT_KEY: why = "touch the specified keys"; break;
     case MODEL_ACL_NOT_CHANNEL:
-        model_reply_error(call, "NOPERM ACLs rules changed between the moment the transaction was "
-                                "accumulated and the EXEC call. no permission to access one of the "
-                                "channels used as arguments to the command");
+        why = "access one of the channels used as arguments to the command";
         break;
     }
+    model_reply_error(
+        call,
+        "NOPERM ACLs rules changed between the moment the transaction was accumulated "
+        "and the EXEC call. This command is no longer allowed for the following "
+        "reason: no permission to %s",
+        why);
     return false;
 }
 

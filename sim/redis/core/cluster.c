@@ -15,6 +15,8 @@ typedef struct survey {
     bool              has_several; /* different keys */
     bool              is_crossed;
     bool              writes;
+    bool              has_pubsub; /* channels: whether keys exist does not matter */
+    bool              is_queued;  /* Valkey looks at the keys when EXEC comes */
 } survey;
 
 static bool exists(const model_call *call, model_text key)
@@ -44,7 +46,7 @@ static void look_at(survey *s, const model_command *command, const model_text *a
         }
         s->is_crossed  = s->is_crossed || slot != s->slot;
         s->has_several = s->has_several || !model_text_equal(argv[i], s->first_key);
-        if (is_channel)
+        if (s->has_pubsub || s->is_queued)
             continue;
         if (exists(s->call, argv[i]))
             s->existing++;
@@ -60,10 +62,14 @@ static survey survey_of(const model_call *call)
 
     if (call->origin == MODEL_FROM_LINK && transaction->is_open &&
         model_text_is(call->argv[0], "exec")) {
+        s.has_pubsub =
+            (transaction->flags & MODEL_CAT_PUBSUB) != 0 && call->server->version == MODEL_VALKEY_9;
         for (size_t i = 0; i < transaction->count; i++)
             look_at(&s, transaction->commands[i].command, transaction->commands[i].argv,
                     transaction->commands[i].argc);
     } else {
+        s.has_pubsub = (call->command->flags & MODEL_CAT_PUBSUB) != 0;
+        s.is_queued  = transaction->is_open && call->server->version == MODEL_VALKEY_9;
         look_at(&s, call->command, call->argv, call->argc);
     }
     return s;
@@ -88,7 +94,7 @@ model_route model_cluster_route(const model_call *call, unsigned *ret_slot, int 
     *ret_node      = owner;
     if (s.is_crossed)
         return MODEL_ROUTE_CROSSSLOT;
-    if (view->is_down)
+    if (view->is_down && !s.has_pubsub) /* cluster-allow-pubsubshard-when-down */
         return MODEL_ROUTE_DOWN;
     if (target != MODEL_NO_NODE && s.missing != 0) {
         if (s.existing != 0 && call->server->version != MODEL_REDIS_6_2)

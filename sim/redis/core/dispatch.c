@@ -333,7 +333,12 @@ static bool is_accepted(model_call *call)
         model_reply_error(call, "ERR wrong number of arguments for '%s' command", name);
         return false;
     }
-    return model_sub_exists(call) && may_ask(call) && can_serve(call);
+    if (!model_sub_exists(call) || !may_ask(call))
+        return false;
+    /* Valkey does not look at a transaction that has failed already. */
+    return (call->server->version == MODEL_VALKEY_9 && call->link->transaction.has_failed &&
+            strcmp(call->command->name, "exec") == 0) ||
+           can_serve(call);
 }
 
 /* ---- a command of a link --------------------------------------------------------------------- */
@@ -391,7 +396,6 @@ static void abort_exec(model_link *link, size_t before)
 void model_execute(model_link *link, const model_text *argv, size_t argc)
 {
     model_server *server = link->server;
-    bool          asked  = (link->flags & LINK_ASKING) != 0;
     size_t        before = model_link_output(link)->size;
     model_call    call   = {
              .server   = server,
@@ -412,7 +416,7 @@ void model_execute(model_link *link, const model_text *argv, size_t argc)
     else if (link->transaction.is_open)
         link->transaction.has_failed = true;
     model_effects_end(server);
-    if (asked && !link->transaction.is_open && !model_text_is(argv[0], "asking"))
+    if (!link->transaction.is_open && !model_text_is(argv[0], "asking"))
         link->flags &= ~(unsigned)LINK_ASKING;
     deliver(link, before);
 }

@@ -145,19 +145,33 @@ static const char *acl_problem(model_lua *lua, const model_call *call)
 
 static const char *cluster_problem(model_call *call)
 {
-    unsigned slot;
-    int      node;
+    static const char *const down[] = {
+        [MODEL_REDIS_6_2] = "Lua script attempted to execute a command while the cluster is down",
+        [MODEL_REDIS_7_0] = "Script attempted to execute a command while the cluster is down",
+        [MODEL_VALKEY_9]  = "Attempted to execute a command while the cluster is down",
+    };
+    static const char *const not_here[] = {
+        [MODEL_REDIS_6_2] = "Lua script attempted to access a non local key in a cluster node",
+        [MODEL_REDIS_7_0] = "Script attempted to access a non local key in a cluster node",
+        [MODEL_VALKEY_9]  = "Attempted to access a non local key in a cluster node",
+    };
+    model_version version = call->server->version;
+    unsigned      slot;
+    int           node;
 
     switch (model_cluster_route(call, &slot, &node)) {
     case MODEL_ROUTE_HERE: return NULL;
-    case MODEL_ROUTE_DOWN: return "Script attempted to execute a command while the cluster is down";
+    case MODEL_ROUTE_DOWN: return down[version];
     case MODEL_ROUTE_CROSSSLOT:
-        if (call->server->version == MODEL_VALKEY_9)
-            return "Script attempted to access keys that do not hash to the same slot";
+        if (version == MODEL_VALKEY_9)
+            return "Attempted to access keys that do not hash to the same slot";
         break;
-    default: break;
+    case MODEL_ROUTE_MOVED:
+    case MODEL_ROUTE_ASK:
+    case MODEL_ROUTE_TRYAGAIN:
+    case MODEL_ROUTE_UNSERVED: break;
     }
-    return "Script attempted to access a non local key in a cluster node";
+    return not_here[version];
 }
 
 /* In Redis 6.2 these errors end with a line end, which the reply has as two spaces. */

@@ -37,7 +37,9 @@ void model_watch(model_link *link, model_text key)
 
     void **own = model_table_add(&link->transaction.watched, joined, &is_new);
     if (is_new) {
-        *own          = value != NULL && model_has_expired(server, value) ? link : NULL;
+        /* For Redis 6.2, a key that has expired before WATCH has changed. */
+        bool counts_as_gone = server->version != MODEL_REDIS_6_2;
+        *own = counts_as_gone && value != NULL && model_has_expired(server, value) ? link : NULL;
         void **others = model_table_add(&server->watched, joined, &is_new);
         if (is_new) {
             model_links *links = model_allocate(sizeof *links);

@@ -1,46 +1,178 @@
 /*
  * main.c -- bowline-sim: the library in simulated worlds, from seeds.
+ *
+ *      bowline-sim --seeds 1..1000         runs the worlds of these seeds
+ *      bowline-sim --seed 27 --show        runs one, and shows what happens
+ *      bowline-sim --seed 27 --shrink      looks for the smallest part of it that fails
  */
-#include "sim/search/run.h"
+#include "sim/kernel/say.h"
+#include "sim/search/shrink.h"
 
 #include "lab/base/memory.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void print_result(const sim_plan *plan, const sim_result *r)
+enum { SHRINK_RUNS = 400, TWICE_IN = 16 };
+
+typedef struct options {
+    uint64_t first;
+    uint64_t last;
+    bool     shows;
+    bool     shrinks;
+    bool     prints; /* each result */
+    sim_rest rest;
+} options;
+
+typedef struct totals {
+    uint64_t worlds;
+    uint64_t failed;
+    uint64_t acquires;
+    uint64_t grants;
+    uint64_t steps;
+    double   hours;
+} totals;
+
+static void print_result(uint64_t seed, const sim_result *r)
 {
-    (void)printf("seed %" PRIu64 ": %s; %.1f virtual s, %" PRIu64 " steps, %" PRIu64
+    (void)printf("seed %" PRIu64 ": %s; %.3f virtual s, %" PRIu64 " events, %" PRIu64
                  " acquires, %" PRIu64 " grants, trace %016" PRIx64 "\n",
-                 plan->seed, r->failed ? r->failure : "ok", (double)r->virtual_ns / 1e9, r->steps,
+                 seed, r->failed ? r->failure : "ok", (double)r->virtual_ns / 1e9, r->steps,
                  r->counts.acquires, r->grants, r->trace);
+}
+
+static void print_rest(uint64_t seed, const sim_rest *rest)
+{
+    (void)printf("replay with: bowline-sim --seed %" PRIu64 " --faults 0x%" PRIx64
+                 " --clients 0x%x --length %" PRId64 " --activities ",
+                 seed, rest->faults, rest->clients, rest->length_ms);
+    for (unsigned i = 0; i < PLAN_CLIENTS_MAX; i++)
+        (void)printf("%s%u", i > 0 ? "," : "", rest->activities[i] > 8 ? 8 : rest->activities[i]);
+    (void)printf("%s --show\n", rest->is_plain ? " --plain" : "");
+}
+
+static void run_one(const options *o, uint64_t seed, totals *all)
+{
+    sim_plan   plan;
+    sim_result result;
+    sim_result again;
+
+    sim_plan_draw(&plan, seed);
+    sim_plan_leave(&plan, &o->rest);
+    if (o->shows)
+        sim_plan_print(&plan, stdout);
+    sim_run(&plan, &result);
+    if (!o->shows && seed % TWICE_IN == 0) {
+        sim_run(&plan, &again);
+        if (again.trace != result.trace) {
+            result.failed = true;
+            (void)snprintf(result.failure, sizeof result.failure,
+                           "determinism: the second run has the trace %016" PRIx64, again.trace);
+        }
+    }
+    all->worlds++;
+    all->failed += result.failed;
+    all->acquires += result.counts.acquires;
+    all->grants += result.grants;
+    all->steps += result.steps;
+    all->hours += (double)result.virtual_ns / 3.6e12;
+    if (result.failed || o->prints)
+        print_result(seed, &result);
+    if (result.failed && o->shrinks) {
+        sim_rest rest = sim_shrink(seed, &result, SHRINK_RUNS);
+        print_result(seed, &result);
+        print_rest(seed, &rest);
+    }
+}
+
+static bool read_activities(sim_rest *rest, const char *text)
+{
+    for (unsigned i = 0; i < PLAN_CLIENTS_MAX; i++) {
+        char *end;
+        rest->activities[i] = (unsigned)strtoul(text, &end, 10);
+        if (end == text || (*end != ',' && *end != '\0'))
+            return false;
+        text = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
+static bool read_seeds(options *o, const char *text)
+{
+    char *end;
+
+    o->first = strtoull(text, &end, 10);
+    o->last  = o->first;
+    if (strncmp(end, "..", 2) == 0)
+        o->last = strtoull(end + 2, &end, 10);
+    return *end == '\0' && o->last >= o->first;
+}
+
+static int usage(void)
+{
+    (void)fputs(
+        "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--show] [--shrink] [--print]\n"
+        "           [--faults MASK] [--clients MASK] [--length MS] [--activities N,N...]\n"
+        "           [--plain]\n",
+        stderr);
+    return 2;
+}
+
+static const struct option table[] = {
+    { "seeds", required_argument, NULL, 's' },
+    { "seed", required_argument, NULL, 's' },
+    { "show", no_argument, NULL, 'v' },
+    { "shrink", no_argument, NULL, 'k' },
+    { "print", no_argument, NULL, 'p' },
+    { "faults", required_argument, NULL, 'f' },
+    { "clients", required_argument, NULL, 'c' },
+    { "length", required_argument, NULL, 'l' },
+    { "plain", no_argument, NULL, 'n' },
+    { "activities", required_argument, NULL, 'a' },
+    { NULL, 0, NULL, 0 },
+};
+
+static bool read_options(options *o, int argc, char **argv)
+{
+    int  letter;
+    bool is_good = true;
+
+    while (is_good && (letter = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        switch (letter) {
+        case 's': is_good = read_seeds(o, optarg); break;
+        case 'v': o->shows = true; break;
+        case 'k': o->shrinks = true; break;
+        case 'p': o->prints = true; break;
+        case 'f': o->rest.faults = strtoull(optarg, NULL, 0); break;
+        case 'c': o->rest.clients = (unsigned)strtoul(optarg, NULL, 0); break;
+        case 'l': o->rest.length_ms = strtoll(optarg, NULL, 10); break;
+        case 'n': o->rest.is_plain = true; break;
+        case 'a': is_good = read_activities(&o->rest, optarg); break;
+        default: is_good = false;
+        }
+    }
+    return is_good && optind == argc;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t first   = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t count   = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    uint64_t failed  = 0;
-    uint64_t ops     = 0;
-    double virtual   = 0;
-    double     began = bwl_seconds();
-    sim_plan   plan;
-    sim_result result;
+    options o     = { .first = 1, .last = 100, .rest = sim_rest_all() };
+    totals  all   = { 0 };
+    double  began = bwl_seconds();
 
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        sim_plan_draw(&plan, seed);
-        if (argc > 3)
-            sim_plan_print(&plan, stdout);
-        sim_run(&plan, &result);
-        failed += result.failed;
-        ops += result.counts.acquires;
-        virtual += (double)result.virtual_ns / 1e9;
-        if (result.failed || count < 20)
-            print_result(&plan, &result);
-    }
-    (void)printf("%" PRIu64 " worlds, %.2f virtual h, %" PRIu64 " acquires, %.1f s; %" PRIu64
-                 " failed\n",
-                 count, virtual / 3600, ops, bwl_seconds() - began, failed);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (!read_options(&o, argc, argv))
+        return usage();
+    o.prints = o.prints || o.first == o.last;
+    sim_say_begin(o.shows);
+    for (uint64_t seed = o.first; seed <= o.last; seed++)
+        run_one(&o, seed, &all);
+    double seconds = bwl_seconds() - began;
+    (void)printf("%" PRIu64 " worlds, %.2f virtual hours, %" PRIu64 " acquires, %" PRIu64
+                 " events in %.1f s: %.2f hours and %.0f acquires a second\n",
+                 all.worlds, all.hours, all.acquires, all.steps, seconds, all.hours / seconds,
+                 (double)all.acquires / seconds);
+    (void)printf("%" PRIu64 " passed, %" PRIu64 " failed\n", all.worlds - all.failed, all.failed);
+    return all.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
 
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
+#include "sim/kernel/say.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -198,6 +199,7 @@ static void fail_client(sim_connection *c, int error)
 
     c->client = NULL;
     sim_cancel(&c->gives_up);
+    sim_say("#%u host %u: %s", c->number, c->from, strerror(error));
     if (client != NULL)
         client->failed(c->client_arg, error);
 }
@@ -221,6 +223,12 @@ static void tell_server(sim_connection *c)
 
 static void arrive(void *arg);
 
+/* Bytes are under way, or their service does not read. */
+static bool is_waiting(const half *h)
+{
+    return h->first != NULL && (h->last->at != 0 || h == &h->connection->up);
+}
+
 static void schedule(half *h)
 {
     int64_t at = SIM_NEVER;
@@ -233,7 +241,7 @@ static void schedule(half *h)
             break;
         }
     }
-    if (at == SIM_NEVER && h->end != HALF_OPEN && !h->end_has_arrived)
+    if (at == SIM_NEVER && h->end != HALF_OPEN && !h->end_has_arrived && !is_waiting(h))
         at = h->latest;
     if (at != SIM_NEVER)
         h->event = sim_at(at < sim_now() ? sim_now() : at, arrive, h);
@@ -270,6 +278,7 @@ static void deliver_up(sim_connection *c)
         c->up.size -= s->size;
         tell_client(c); /* room to write */
         sim_trace_bytes(2, s->bytes, s->size);
+        sim_say_bytes(s->bytes, s->size, "#%u host %u -> %u  ", c->number, c->from, c->to);
         if (c->arg != NULL)
             c->service->received(c->arg, s->bytes, s->size);
         else
@@ -279,9 +288,13 @@ static void deliver_up(sim_connection *c)
     c->is_busy = false;
 }
 
-static bool is_waiting(const half *h)
+static void show_and_tell(sim_connection *c)
 {
-    return h->first != NULL && (h->last->at != 0 || h == &h->connection->up);
+    for (segment *s = c->down.first; s != NULL && sim_says(); s = s->next) {
+        if (s->at == 0 && s->taken == 0)
+            sim_say_bytes(s->bytes, s->size, "#%u host %u <- %u  ", c->number, c->from, c->to);
+    }
+    tell_client(c);
 }
 
 /* An arrived segment has the time 0. */
@@ -302,7 +315,7 @@ static void arrive(void *arg)
     if (h == &c->up)
         deliver_up(c);
     else if (some)
-        tell_client(c);
+        show_and_tell(c);
     if (h->end != HALF_OPEN && !h->end_has_arrived && !is_waiting(h) && h->latest <= sim_now()) {
         h->end_has_arrived = true;
         if (h == &c->up)
@@ -456,6 +469,7 @@ static void is_connected(void *arg)
     if (is_cut(&c->down))
         return; /* the answer is lost; the client gives up */
     c->is_connecting = false;
+    sim_say("#%u host %u is connected to %u", c->number, c->from, c->to);
     limit_silence(c);
     if (c->client != NULL)
         c->client->connected(c->client_arg);

@@ -6,6 +6,7 @@
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
+#include "sim/kernel/say.h"
 
 #include <bowline/async.h>
 
@@ -89,17 +90,22 @@ static bool is_possible(const load_client *c, int status)
 static void check_status(load_client *c, const char *what, int status, const bowline_error *error)
 {
     if (!is_possible(c, status))
-        check_fail("%s: %s returned %s (%s)", sim_process_name(c->process), what,
+        check_fail("status: %s: %s returned %s (%s)", sim_process_name(c->process), what,
                    bowline_status_name(status), error->text);
+    sim_say("%s: %s: %s %s", sim_process_name(c->process), what, bowline_status_name(status),
+            status == BOWLINE_OK ? "" : error->text);
     sim_trace(11, (uint64_t)(int64_t)status, sim_process_number(c->process));
 }
 
 /* ---- the steps of an activity ---------------------------------------------------------------- */
 
+/* An acquire that waits has the time of one reply afterwards; everything else has that of two. */
 static void set_limit(load_client *c, activity *a, int64_t wait_ms)
 {
+    int64_t replies_ms = (wait_ms == 0 ? 2 : 1) * (int64_t)c->plan.reply_ms;
+
     a->limit_at =
-        wait_ms == BOWLINE_FOREVER ? INT64_MAX : own_ms(c) + wait_ms + c->plan.reply_ms + SLACK_MS;
+        wait_ms == BOWLINE_FOREVER ? INT64_MAX : own_ms(c) + wait_ms + replies_ms + SLACK_MS;
 }
 
 static void become_idle(load_client *c, activity *a)
@@ -160,7 +166,7 @@ static void end_acquire(load_client *c, activity *a)
     c->counts->statuses[-status & 15]++;
     check_status(c, "bowline_acquire", status, &error);
     if (status == BOWLINE_CANCELLED && !a->was_cancelled)
-        check_fail("%s: an acquire that nobody cancelled was CANCELLED",
+        check_fail("once: %s: an acquire that nobody cancelled was CANCELLED",
                    sim_process_name(c->process));
     if (status != BOWLINE_OK) {
         become_idle(c, a);
@@ -170,6 +176,17 @@ static void end_acquire(load_client *c, activity *a)
                              bowline_hold_left_ms(a->hold));
     a->until = own_ms(c) + (int64_t)draw(c, (uint64_t)c->plan.hold_ms + 1);
     plan_hold(c, a);
+}
+
+/* After a yield that failed: the hold is over. */
+static void free_hold(load_client *c, activity *a)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_release_nowait(a->hold, &error);
+
+    if (status != BOWLINE_LOST)
+        check_status(c, "bowline_release_nowait", status, &error);
+    become_idle(c, a);
 }
 
 static void begin_release(load_client *c, activity *a)
@@ -256,7 +273,7 @@ static void end_query(load_client *c, activity *a)
 
     check_status(c, "bowline_who", status, &error);
     if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0)
-        check_fail("%s: bowline_who found a foreign lock", sim_process_name(c->process));
+        check_fail("who: %s: bowline_who found a foreign lock", sim_process_name(c->process));
     become_idle(c, a);
 }
 
@@ -280,7 +297,7 @@ static void end_operation(load_client *c, activity *a)
         plan_hold(c, a);
     } else {
         check_status(c, "bowline_yield", status, &error);
-        begin_release(c, a); /* frees the hold */
+        free_hold(c, a);
     }
 }
 
@@ -348,7 +365,7 @@ static void take_events(load_client *c)
         activity *a = event.data;
         if (event.kind == BOWLINE_EVENT_ENDED) {
             if (a == NULL || a->op != event.operation || bowline_operation_done(a->op) != 1)
-                check_fail("%s: an event of an operation that has not ended",
+                check_fail("once: %s: an event of an operation that has not ended",
                            sim_process_name(c->process));
         } else if (event.kind == BOWLINE_EVENT_LOST) {
             c->counts->losses++;
@@ -374,7 +391,7 @@ static void look_at(load_client *c, activity *a)
     if (own_ms(c) >= a->next_at)
         do_step(c, a);
     if (a->op != NULL && own_ms(c) > a->limit_at)
-        check_fail("%s: an operation did not end in its time (activity state %d)",
+        check_fail("time: %s: an operation did not end in its time (activity state %d)",
                    sim_process_name(c->process), (int)a->state);
 }
 
@@ -462,9 +479,10 @@ static void *run(void *arg)
     close_client(c);
     size_t blocks = sim_heap_blocks(c->process);
     if (blocks != 0)
-        check_fail("%s: %zu blocks of memory are left", sim_process_name(c->process), blocks);
+        check_fail("memory: %s: %zu blocks of memory are left", sim_process_name(c->process),
+                   blocks);
     if (sim_descriptors_count(c->process) != 0)
-        check_fail("%s: %u descriptors are left", sim_process_name(c->process),
+        check_fail("descriptors: %s: %u descriptors are left", sim_process_name(c->process),
                    sim_descriptors_count(c->process));
     return NULL;
 }

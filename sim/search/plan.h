@@ -40,6 +40,7 @@ typedef struct plan_fault {
     int64_t         at_ms;
     int64_t         length_ms;
     int64_t         amount; /* ppm, milliseconds or bytes, by kind */
+    bool            is_absent;
 } plan_fault;
 
 typedef struct plan_client {
@@ -47,6 +48,7 @@ typedef struct plan_client {
     int64_t   boot_ms;
     int64_t   wall_offset_ms; /* from that of the world */
     int32_t   rate_ppm;
+    bool      is_absent;
 } plan_client;
 
 typedef struct sim_plan {

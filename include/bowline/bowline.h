@@ -240,14 +240,17 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
  * ends earlier than promised before.  Without a lease (thread:, file:): OK, no effect.
  * LOST.  UNKNOWN: no reply; bowline_hold_left_ms says how long the hold lasts.  UNREACHABLE:
  * nothing could be sent.  REFUSED.  UNSUPPORTED: the protocol never renews a lock.  USAGE, also for
- * a lease_ms that bowline_acquire would not take.  FORKED.  One thread. */
+ * a lease_ms that bowline_acquire would not take.  FORKED.  Blocks as bowline_release.  One
+ * thread. */
 BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
 
 /* Releases the lock and frees `hold`, whatever the status.  If another thread of the client waits
  * for the name, it gets the lock, perhaps without a command to the store (turns= in bowline(7)).
  * LOST: the hold had ended before, and another client may have held the lock.  UNKNOWN: no reply;
  * the lock ends with its lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
- * with its lease.  FORKED.  NULL: OK.  One thread. */
+ * with its lease.  FORKED.  NULL: OK.
+ * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
+ * to be made again.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, without waiting for the reply.  OK: released, or the release is under way,
@@ -332,7 +335,7 @@ typedef struct bowline_holder {
 } bowline_holder;
 
 /* Reads who holds a name; changes nothing.  UNREACHABLE, UNKNOWN, REFUSED, USAGE, NOMEM, SYSTEM,
- * FORKED.  Blocks for one reply.  Any thread. */
+ * FORKED.  Blocks as bowline_release.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
 

@@ -52,6 +52,7 @@ struct load_client {
     unsigned        begun; /* acquires */
     bool            stops;
     load_counts    *counts;
+    uint64_t        fences[CHECK_NAMES_MAX]; /* the highest of each lock */
 };
 
 static uint64_t draw(load_client *c, uint64_t below)
@@ -99,10 +100,10 @@ static void check_status(load_client *c, const char *what, int status, const bow
 
 /* ---- the steps of an activity ---------------------------------------------------------------- */
 
-/* An acquire that waits has the time of one reply afterwards; everything else has that of two. */
+/* An acquire that waits has the time of one reply afterwards; everything else has that of three. */
 static void set_limit(load_client *c, activity *a, int64_t wait_ms)
 {
-    int64_t replies_ms = (wait_ms == 0 ? 2 : 1) * (int64_t)c->plan.reply_ms;
+    int64_t replies_ms = (wait_ms == 0 ? 3 : 1) * (int64_t)c->plan.reply_ms;
 
     a->limit_at =
         wait_ms == BOWLINE_FOREVER ? INT64_MAX : own_ms(c) + wait_ms + replies_ms + SLACK_MS;
@@ -121,6 +122,16 @@ static void drop_claim(activity *a)
     if (a->claim != NULL)
         check_over(a->claim);
     a->claim = NULL;
+}
+
+static void claim(load_client *c, activity *a)
+{
+    uint64_t fence = bowline_hold_fence(a->hold);
+
+    a->claim = check_granted(a->name, c->process, fence, c->fences[a->name],
+                             bowline_hold_left_ms(a->hold));
+    if (fence > c->fences[a->name])
+        c->fences[a->name] = fence;
 }
 
 static void plan_hold(load_client *c, activity *a)
@@ -172,8 +183,7 @@ static void end_acquire(load_client *c, activity *a)
         become_idle(c, a);
         return;
     }
-    a->claim = check_granted(a->name, c->process, bowline_hold_fence(a->hold),
-                             bowline_hold_left_ms(a->hold));
+    claim(c, a);
     a->until = own_ms(c) + (int64_t)draw(c, (uint64_t)c->plan.hold_ms + 1);
     plan_hold(c, a);
 }
@@ -292,8 +302,7 @@ static void end_operation(load_client *c, activity *a)
         check_status(c, "bowline_extend", status, &error);
         plan_hold(c, a);
     } else if (status == BOWLINE_OK) {
-        a->claim = check_granted(a->name, c->process, bowline_hold_fence(a->hold),
-                                 bowline_hold_left_ms(a->hold));
+        claim(c, a);
         plan_hold(c, a);
     } else {
         check_status(c, "bowline_yield", status, &error);

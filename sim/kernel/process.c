@@ -53,6 +53,7 @@ struct sim_process {
     size_t      blocks_count;
     bool        is_paused;
     bool        is_suspended;
+    unsigned    pauses;
     bool        has_ended;
     int64_t     read_at; /* world's time at which the clocks showed what follows */
     int64_t     boot_ns;
@@ -103,6 +104,11 @@ uint64_t sim_process_draw(sim_process *process)
 bool sim_process_is_paused(const sim_process *process)
 {
     return process->is_paused;
+}
+
+unsigned sim_process_pauses(const sim_process *process)
+{
+    return process->pauses;
 }
 
 bool sim_process_has_ended(const sim_process *process)
@@ -515,6 +521,7 @@ void sim_process_pause(sim_process *process, bool suspends)
     settle_clocks(process);
     process->is_paused    = true;
     process->is_suspended = suspends;
+    process->pauses++;
     for (sim_thread *t = process->threads; t != NULL; t = t->next) {
         if (t->state == THREAD_RUNNABLE)
             sim_cancel(&t->event);

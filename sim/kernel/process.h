@@ -51,7 +51,8 @@ void sim_process_resume(sim_process *process);
 /* Frees it; it must have ended. */
 void sim_process_free(sim_process *process);
 
-bool sim_process_is_paused(const sim_process *process);
+bool     sim_process_is_paused(const sim_process *process);
+unsigned sim_process_pauses(const sim_process *process); /* so far */
 
 /* All of its threads have returned, or it was killed. */
 bool sim_process_has_ended(const sim_process *process);

@@ -15,7 +15,7 @@ enum { CHECK_NAMES_MAX = 8 };
  * docs/guarantees.md says. */
 typedef struct check_rules {
     bool excludes;    /* two holders never */
-    bool has_fences;  /* and they grow */
+    bool has_fences;  /* and they grow, if it excludes: see check.c */
     bool keeps_order; /* first come, first served */
 } check_rules;
 
@@ -24,10 +24,8 @@ typedef struct check_hold check_hold; /* a claim to hold a lock */
 void check_begin(check_rules rules);
 void check_end(void);
 
-/* From now on the process relies on the lock, for left_ms by its boot clock as of now.  `above`: the
- * highest fence of this lock that the process has had. */
-check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, uint64_t above,
-                          int64_t left_ms);
+/* From now on the process relies on the lock, for left_ms by its boot clock as of now. */
+check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t left_ms);
 /* The library was asked again. */
 void check_left(check_hold *hold, int64_t left_ms);
 /* It does not rely on it any more: a release began, or it has learned of a loss. */

@@ -25,7 +25,7 @@ typedef struct world {
     load_client    *clients[PLAN_CLIENTS_MAX];
     uint64_t        seeds[PLAN_CLIENTS_MAX]; /* of the next process of each client */
     load_counts     counts;
-    bool            calms;
+    bool            kills; /* a process, now */
 } world;
 
 static world w; /* the only one; what ends a fault has one number as its argument */
@@ -50,15 +50,31 @@ static void start_client(unsigned number)
     sim_process_host(load_client_process(w.clients[number]), CLIENT_HOST + number);
 }
 
+/* Its last thread has returned: a lookup of a host may outlive its client. */
+static void check_what_is_left(const sim_process *process)
+{
+    size_t   blocks      = sim_heap_blocks(process);
+    unsigned descriptors = sim_descriptors_count(process);
+
+    if (blocks != 0)
+        check_fail("memory: %s: %zu blocks are left", sim_process_name(process), blocks);
+    if (descriptors != 0)
+        check_fail("descriptors: %s: %u are left", sim_process_name(process), descriptors);
+}
+
 static void process_ended(sim_process *process)
 {
+    if (!w.kills)
+        check_what_is_left(process);
     check_killed(process);
     sim_descriptors_close(process);
 }
 
 static void kill_client(unsigned number)
 {
+    w.kills = true;
     sim_process_kill(load_client_process(w.clients[number]));
+    w.kills = false;
     load_client_free(w.clients[number]);
     w.clients[number] = NULL;
 }

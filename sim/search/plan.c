@@ -76,6 +76,7 @@ static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
         .pause_ms   = spread(seed, 1, 4000),
         .hold_ms    = spread(seed, 1, 8000),
         .lease_ms   = (uint32_t)spread(seed, 400, 20000),
+        .threads    = draw(seed, 4) == 0 ? (unsigned)between(seed, 1, 6) : 0,
         .closes_in  = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
     };
     ret_client->load.reply_ms  = ret_client->load.lease_ms / 3;

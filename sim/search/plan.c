@@ -67,6 +67,21 @@ static void draw_network(sim_network_settings *ret_network, uint64_t *seed)
     };
 }
 
+/* Hours of a few locks, with long leases: what needs time, and nothing else. */
+static void slow_down(sim_plan *plan, uint64_t *seed)
+{
+    plan->length_ms = spread(seed, 600000, INT64_C(20) * 3600 * 1000);
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load  = &plan->clients[i].load;
+        load->activities = load->activities > 2 ? 2 : load->activities;
+        load->threads    = load->threads > 2 ? 2 : load->threads;
+        load->pause_ms   = spread(seed, 1000, 600000);
+        load->hold_ms    = spread(seed, 1, 120000);
+        load->lease_ms   = (uint32_t)spread(seed, 5000, 120000);
+        load->reply_ms   = load->lease_ms / 3;
+    }
+}
+
 static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
 {
     ret_client->load = (load_plan){
@@ -178,6 +193,8 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed)
         draw_client(ret_plan, &ret_plan->clients[i], &dice);
         ret_plan->clients_count++;
     }
+    if (draw(&dice, 6) == 0)
+        slow_down(ret_plan, &dice);
     draw_faults(ret_plan, &dice);
     for (unsigned i = 0; i < count; i++) {
         load_plan *load  = &ret_plan->clients[i].load;

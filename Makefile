@@ -82,7 +82,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
+.PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
 	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
@@ -107,6 +107,7 @@ help:
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make explore         every state of every scenario of the lab (four minutes)'
 	@echo 'make model           the models of the lab beside a real server, with many more sequences than make test'
+	@echo 'make simulate        the library in simulated worlds: thousands of hours (five minutes; SEEDS=1..9)'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
@@ -245,6 +246,12 @@ model: deps
 # Every state of every scenario; `make test` has a budget for the large ones.
 explore: all
 	@tools/explore $(BUILD)
+
+# The library in simulated worlds. SEEDS=1..100000 for a night.
+SEEDS ?= 1..1600
+simulate: deps
+	@$(MAKE) --no-print-directory all
+	@$(BUILD)/bowline-sim --seeds $(SEEDS) --jobs $$(nproc) --shrink
 
 # Every protocol with every kind of fault, and the diagram of docs/lab.md.
 lab: all

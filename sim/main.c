@@ -116,9 +116,9 @@ static bool read_seeds(options *o, const char *text)
 static int usage(void)
 {
     (void)fputs(
-        "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--jobs N] [--show] [--shrink] [--print]\n"
+        "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--jobs N] [--show] [--shrink]\n"
         "           [--faults MASK] [--clients MASK] [--length MS] [--activities N,N...]\n"
-        "           [--plain]\n",
+        "           [--plain] [--print]\n",
         stderr);
     return 2;
 }

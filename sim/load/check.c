@@ -67,8 +67,8 @@ static int64_t until(const sim_process *process, int64_t left_ms)
 }
 
 /* While two hold the lock, because the server has lost the first grant, the first may be the second
- * to learn of its grant, and may hand the lock on to other threads of its client.  Then the order in
- * which grants are learned of says nothing. */
+ * to learn of its grant, and may hand the lock on to other threads of its client.  Then the order
+ * in which grants are learned of says nothing. */
 static void compare_fence(unsigned name, const sim_process *process, uint64_t fence)
 {
     if (check.rules.has_fences && check.rules.excludes && fence <= check.fences[name])

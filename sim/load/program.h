@@ -1,5 +1,5 @@
 /*
- * program.h -- what all programs under test share: the plan, the client, and what a program may see.
+ * program.h -- what all programs under test share: the plan, the client, and what a program sees.
  *
  * A program reports its claims to check.h.
  */

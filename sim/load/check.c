@@ -16,8 +16,18 @@ struct check_hold {
     int64_t      until; /* by its boot clock */
 };
 
+struct check_wait {
+    check_wait  *next;
+    unsigned     name;
+    sim_process *process;
+    int64_t      since; /* by the world's clock */
+    int64_t      until;
+    unsigned     overtaken;
+};
+
 static struct {
     check_rules rules;
+    check_wait *waits;
     check_hold *holds[CHECK_NAMES_MAX];
     uint64_t    fences[CHECK_NAMES_MAX]; /* the last one of each name */
     uint64_t    grants;
@@ -30,12 +40,24 @@ void check_begin(check_rules rules)
     check.rules = rules;
 }
 
+static void forget(check_wait *wait)
+{
+    check_wait **link = &check.waits;
+
+    while (*link != wait)
+        link = &(*link)->next;
+    *link = wait->next;
+    free(wait);
+}
+
 void check_end(void)
 {
     for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
         while (check.holds[i] != NULL)
             check_over(check.holds[i]);
     }
+    while (check.waits != NULL)
+        forget(check.waits);
 }
 
 void check_fail(const char *format, ...)
@@ -58,6 +80,45 @@ uint64_t check_grants(void)
 {
     return check.grants;
 }
+
+/* ---- the order ------------------------------------------------------------------------------- */
+
+check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms)
+{
+    check_wait *wait = bwl_room_for(1, sizeof *wait);
+
+    *wait       = (check_wait){ .next    = check.waits,
+                                .name    = name,
+                                .process = process,
+                                .since   = sim_now(),
+                                .until   = wait_ms < 0 ? SIM_NEVER : sim_now() + wait_ms * SIM_MS };
+    check.waits = wait;
+    return wait;
+}
+
+static void overtake(const check_wait *granted)
+{
+    for (check_wait *w = check.waits; w != NULL; w = w->next) {
+        if (w->name != granted->name || w->process == granted->process ||
+            w->since + check.rules.order_ns >= granted->since ||
+            w->until - check.rules.order_ns <= sim_now())
+            continue;
+        if (++w->overtaken > check.rules.turns)
+            check_fail("order: lock %u, %s has waited for %" PRId64 " ms, and %s for %" PRId64
+                       " ms was served before it",
+                       w->name, sim_process_name(w->process), (sim_now() - w->since) / SIM_MS,
+                       sim_process_name(granted->process), (sim_now() - granted->since) / SIM_MS);
+    }
+}
+
+void check_wait_over(check_wait *wait, bool is_granted)
+{
+    if (is_granted && check.rules.order_ns != SIM_NEVER)
+        overtake(wait);
+    forget(wait);
+}
+
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static int64_t until(const sim_process *process, int64_t left_ms)
 {
@@ -111,6 +172,11 @@ void check_over(check_hold *hold)
 
 void check_killed(const sim_process *process)
 {
+    for (check_wait *wait = check.waits, *next; wait != NULL; wait = next) {
+        next = wait->next;
+        if (wait->process == process)
+            forget(wait);
+    }
     for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
         for (check_hold *hold = check.holds[i], *next; hold != NULL; hold = next) {
             next = hold->next;

@@ -31,6 +31,7 @@ typedef struct activity {
     bowline_operation *op;
     bowline_hold      *hold;
     check_hold        *claim;
+    check_wait        *wait;
     bool               was_cancelled;
 } activity;
 
@@ -64,6 +65,13 @@ static void drop_claim(activity *a)
     if (a->claim != NULL)
         check_over(a->claim);
     a->claim = NULL;
+}
+
+static void end_wait(activity *a, int status)
+{
+    if (a->wait != NULL)
+        check_wait_over(a->wait, status == BOWLINE_OK);
+    a->wait = NULL;
 }
 
 static void claim(loop *c, activity *a)
@@ -100,6 +108,8 @@ static void begin_acquire(loop *c, activity *a)
     int status = bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
                                        &options, &error);
     load_check_status(c->program, "bowline_acquire_start", status, &error);
+    if (status == BOWLINE_OK)
+        a->wait = check_waits(a->name, c->program->process, options.wait_ms);
     if (status != BOWLINE_OK) {
         become_idle(c, a);
         return;
@@ -114,6 +124,7 @@ static void end_acquire(loop *c, activity *a)
     int           status = bowline_acquire_finish(&a->hold, a->op, &error);
 
     a->op = NULL;
+    end_wait(a, status);
     c->program->counts->acquires++;
     c->program->counts->statuses[-status & 15]++;
     load_check_status(c->program, "bowline_acquire", status, &error);
@@ -192,6 +203,8 @@ static void begin_yield(loop *c, activity *a)
     c->program->counts->yields++;
     int status = bowline_yield_start(&a->op, a->hold, wait_ms, &error);
     load_check_status(c->program, "bowline_yield_start", status, &error);
+    if (status == BOWLINE_OK)
+        a->wait = check_waits(a->name, c->program->process, wait_ms);
     if (status != BOWLINE_OK) {
         begin_release(c, a);
         return;
@@ -245,6 +258,7 @@ static void end_operation(loop *c, activity *a)
     int                  status = bowline_finish(a->op, &error);
 
     a->op = NULL;
+    end_wait(a, status);
     if (state == ACTIVITY_RELEASING) {
         load_check_status(c->program, "bowline_release", status, &error);
         become_idle(c, a);
@@ -275,6 +289,7 @@ static void end_step(loop *c, activity *a)
 
 static void cancel(activity *a)
 {
+    end_wait(a, BOWLINE_CANCELLED);
     a->was_cancelled = true;
     a->next_at       = INT64_MAX;
     bowline_cancel(a->op);
@@ -380,6 +395,7 @@ static void close_client(loop *c)
 {
     for (unsigned i = 0; i < c->program->plan.activities; i++) {
         drop_claim(&c->activities[i]);
+        end_wait(&c->activities[i], BOWLINE_CANCELLED);
         become_idle(c, &c->activities[i]);
     }
     load_close(c->program);

@@ -68,8 +68,10 @@ static bool acquire(worker *w)
     w->name         = (unsigned)load_draw(p, p->plan.names);
     begin(w);
     p->begun++;
-    int status = bowline_acquire(&w->hold, p->client, load_lock_name(w->name), &options,
+    check_wait *wait   = check_waits(w->name, p->process, options.wait_ms);
+    int         status = bowline_acquire(&w->hold, p->client, load_lock_name(w->name), &options,
                                  load_draw(p, 2) == 0 ? NULL : &error);
+    check_wait_over(wait, status == BOWLINE_OK);
     p->counts->acquires++;
     p->counts->statuses[-status & 15]++;
     end(w, "bowline_acquire", status, options.wait_ms, &error);
@@ -88,7 +90,9 @@ static bool yield(worker *w)
     drop_claim(w);
     begin(w);
     p->counts->yields++;
-    int status = bowline_yield(w->hold, wait_ms, &error);
+    check_wait *wait   = check_waits(w->name, p->process, wait_ms);
+    int         status = bowline_yield(w->hold, wait_ms, &error);
+    check_wait_over(wait, status == BOWLINE_OK);
     end(w, "bowline_yield", status, wait_ms, &error);
     if (status == BOWLINE_OK) {
         claim(w);

@@ -141,12 +141,13 @@ static bool work(worker *w)
     load_program *p     = w->program;
     int64_t       until = load_own_ms(p) + (int64_t)load_draw(p, (uint64_t)p->plan.hold_ms + 1);
 
-    while (load_own_ms(p) < until && !p->stops) {
+    /* The time passes in the calls of the library too. */
+    for (int64_t rest; (rest = until - load_own_ms(p)) > 0 && !p->stops;) {
         int64_t left_ms = bowline_hold_left_ms(w->hold);
         check_left(w->claim, left_ms);
         if (left_ms == 0)
             return true;
-        sleep_ms(w, (int64_t)load_draw(p, (uint64_t)(until - load_own_ms(p)) + 1));
+        sleep_ms(w, (int64_t)load_draw(p, (uint64_t)rest + 1));
         switch (load_draw(p, 8)) {
         case 0: extend(w); break;
         case 1: query(w); break;

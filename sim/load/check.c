@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROUNDING_MS = 1 };
+
 struct check_hold {
     check_hold  *next;
     unsigned     name;
     sim_process *process;
     uint64_t     fence;
     int64_t      until; /* by its boot clock */
+    int64_t      ends;  /* the latest time by that clock */
 };
 
 struct check_wait {
@@ -120,11 +123,9 @@ void check_wait_over(check_wait *wait, bool is_granted)
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
-static int64_t until(const sim_process *process, int64_t left_ms)
+static bool relies(const check_hold *hold)
 {
-    int64_t now = sim_clock_read(process, SIM_CLOCK_BOOT);
-
-    return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
+    return sim_clock_read(hold->process, SIM_CLOCK_BOOT) < hold->until;
 }
 
 /* While two hold the lock, because the server has lost the first grant, the first may be the second
@@ -139,7 +140,7 @@ static void compare_fence(unsigned name, const sim_process *process, uint64_t fe
         check.fences[name] = fence;
 }
 
-check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t left_ms)
+check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t until)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
 
@@ -147,17 +148,31 @@ check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, i
                                       .name    = name,
                                       .process = process,
                                       .fence   = fence,
-                                      .until   = until(process, left_ms) };
+                                      .ends    = SIM_NEVER,
+                                      .until   = until };
     check.holds[name] = hold;
     check.grants++;
-    compare_fence(name, process, fence);
+    /* A grant that has ended before the process learns of it is no claim. */
+    if (relies(hold))
+        compare_fence(name, process, fence);
     sim_trace(10, name, fence);
     return hold;
 }
 
-void check_left(check_hold *hold, int64_t left_ms)
+void check_longest(check_hold *hold, int64_t max_ms)
 {
-    hold->until = until(hold->process, left_ms);
+    if (max_ms > 0)
+        hold->ends =
+            sim_clock_read(hold->process, SIM_CLOCK_BOOT) + (max_ms + ROUNDING_MS) * SIM_MS;
+    check_until(hold, hold->until);
+}
+
+void check_until(check_hold *hold, int64_t until)
+{
+    hold->until = until;
+    if (relies(hold) && until > hold->ends)
+        check_fail("max-hold: lock %u, %s relies on it for %" PRId64 " us more than it may",
+                   hold->name, sim_process_name(hold->process), (until - hold->ends) / SIM_US);
 }
 
 void check_over(check_hold *hold)
@@ -184,11 +199,6 @@ void check_killed(const sim_process *process)
                 check_over(hold);
         }
     }
-}
-
-static bool relies(const check_hold *hold)
-{
-    return sim_clock_read(hold->process, SIM_CLOCK_BOOT) < hold->until;
 }
 
 /* At most one claim to each name. */

@@ -35,10 +35,12 @@ void check_end(void);
 check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms);
 void        check_wait_over(check_wait *wait, bool is_granted);
 
-/* From now on the process relies on the lock, for left_ms by its boot clock as of now. */
-check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t left_ms);
+/* From now on the process relies on the lock until its boot clock shows `until`. */
+check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t until);
+/* It ends max_ms after now at the latest; 0: it has no longest time. */
+void check_longest(check_hold *hold, int64_t max_ms);
 /* The library was asked again. */
-void check_left(check_hold *hold, int64_t left_ms);
+void check_until(check_hold *hold, int64_t until);
 /* It does not rely on it any more: a release began, or it has learned of a loss. */
 void check_over(check_hold *hold);
 /* So for all holds of a process that was killed. */

@@ -28,6 +28,7 @@ typedef struct activity {
     int64_t            until;    /* HOLDING: releases */
     int64_t            began_at; /* the operation */
     int64_t            limit_at; /* it must have ended */
+    int64_t            max_hold_ms;
     bowline_operation *op;
     bowline_hold      *hold;
     check_hold        *claim;
@@ -77,7 +78,8 @@ static void end_wait(activity *a, int status)
 static void claim(loop *c, activity *a)
 {
     a->claim = check_granted(a->name, c->program->process, bowline_hold_fence(a->hold),
-                             bowline_hold_left_ms(a->hold));
+                             load_until(c->program, a->hold));
+    check_longest(a->claim, a->max_hold_ms);
 }
 
 static void plan_hold(loop *c, activity *a)
@@ -95,14 +97,16 @@ static void begin_acquire(loop *c, activity *a)
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
     uint64_t                kind    = load_draw(c->program, 8);
 
-    options.wait_ms  = kind == 0   ? BOWLINE_NO_WAIT
-                       : kind == 1 ? BOWLINE_FOREVER
-                                   : 1 + (int64_t)load_draw(c->program, 10000);
-    a->name          = (unsigned)load_draw(c->program, c->program->plan.names);
-    a->was_cancelled = false;
-    a->next_at       = load_draw(c->program, 16) == 0
-                           ? load_own_ms(c->program) + (int64_t)load_draw(c->program, 3000)
-                           : INT64_MAX; /* cancels */
+    options.wait_ms     = kind == 0   ? BOWLINE_NO_WAIT
+                          : kind == 1 ? BOWLINE_FOREVER
+                                      : 1 + (int64_t)load_draw(c->program, 10000);
+    a->name             = (unsigned)load_draw(c->program, c->program->plan.names);
+    a->was_cancelled    = false;
+    a->max_hold_ms      = load_max_hold_ms(c->program);
+    options.max_hold_ms = a->max_hold_ms;
+    a->next_at          = load_draw(c->program, 16) == 0
+                              ? load_own_ms(c->program) + (int64_t)load_draw(c->program, 3000)
+                              : INT64_MAX; /* cancels */
     set_limit(c, a, options.wait_ms);
     c->program->begun++;
     int status = bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
@@ -351,9 +355,10 @@ static void look_at(loop *c, activity *a)
     if (a->op != NULL && bowline_operation_done(a->op) == 1)
         end_step(c, a);
     if (a->claim != NULL) {
-        int64_t left_ms = bowline_hold_left_ms(a->hold);
-        check_left(a->claim, left_ms);
-        if (left_ms == 0 && a->next_at > load_own_ms(c->program))
+        int64_t until = load_until(c->program, a->hold);
+        check_until(a->claim, until);
+        if (until <= sim_clock_read(c->program->process, SIM_CLOCK_BOOT) &&
+            a->next_at > load_own_ms(c->program))
             a->next_at = load_own_ms(c->program);
     }
     if (c->program->stops && a->state == ACTIVITY_HOLDING)

@@ -33,7 +33,7 @@ static bool is_possible(const load_program *program, int status)
     case BOWLINE_BUSY:
     case BOWLINE_TIMEOUT:
     case BOWLINE_CANCELLED: return true;
-    case BOWLINE_LOST:
+    case BOWLINE_LOST: return program->plan.may_fail || program->plan.max_hold_ms > 0;
     case BOWLINE_UNKNOWN:
     case BOWLINE_UNREACHABLE: return program->plan.may_fail;
     case BOWLINE_REFUSED: return program->plan.may_refuse;
@@ -59,6 +59,19 @@ int64_t load_limit_ms(const load_program *program, int64_t wait_ms)
     int64_t replies_ms = (wait_ms == 0 ? 3 : 1) * (int64_t)program->plan.reply_ms;
 
     return wait_ms == BOWLINE_FOREVER ? INT64_MAX : wait_ms + replies_ms + LOAD_SLACK_MS;
+}
+
+int64_t load_until(const load_program *program, bowline_hold *hold)
+{
+    int64_t now     = sim_clock_read(program->process, SIM_CLOCK_BOOT);
+    int64_t left_ms = bowline_hold_left_ms(hold);
+
+    return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
+}
+
+int64_t load_max_hold_ms(load_program *program)
+{
+    return load_draw(program, 2) == 0 ? program->plan.max_hold_ms : 0;
 }
 
 bool load_open(load_program *program, uint32_t flags)

@@ -15,11 +15,12 @@ enum { LOAD_SLACK_MS = 100 }; /* an operation may end so late: its thread gets t
 typedef struct load_plan {
     const char *url; /* borrowed */
     uint64_t    seed;
-    unsigned    activities; /* at the same time, 1 .. 8 */
-    unsigned    names;      /* of locks, 1 .. CHECK_NAMES_MAX */
-    unsigned    operations; /* acquires until it stops by itself; 0: no limit */
-    int64_t     pause_ms;   /* between a release and the next acquire, at most */
-    int64_t     hold_ms;    /* at most */
+    unsigned    activities;  /* at the same time, 1 .. 8 */
+    unsigned    names;       /* of locks, 1 .. CHECK_NAMES_MAX */
+    unsigned    operations;  /* acquires until it stops by itself; 0: no limit */
+    int64_t     pause_ms;    /* between a release and the next acquire, at most */
+    int64_t     hold_ms;     /* at most */
+    int64_t     max_hold_ms; /* of every second hold; 0: none */
     uint32_t    lease_ms;
     uint32_t    reply_ms;
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
@@ -64,6 +65,13 @@ void load_check_status(load_program *program, const char *what, int status,
 /* The library says how long a call may take: with a wait, that and one reply; without, three
  * replies. */
 int64_t load_limit_ms(const load_program *program, int64_t wait_ms);
+
+/* How long the program may rely on a hold, by its boot clock in nanoseconds: it reads the clock
+ * before it asks. */
+int64_t load_until(const load_program *program, bowline_hold *hold);
+
+/* The longest time of the next hold; 0: none. */
+int64_t load_max_hold_ms(load_program *program);
 
 /* False: it failed, and the check knows. */
 bool load_open(load_program *program, uint32_t flags);

@@ -13,6 +13,7 @@ typedef struct worker {
     bowline_hold *hold;
     check_hold   *claim;
     unsigned      name;
+    int64_t       max_hold_ms;
     int64_t       began_at;
     unsigned      pauses; /* of the process, at that time */
 } worker;
@@ -46,7 +47,8 @@ static void sleep_ms(worker *w, int64_t ms)
 static void claim(worker *w)
 {
     w->claim = check_granted(w->name, w->program->process, bowline_hold_fence(w->hold),
-                             bowline_hold_left_ms(w->hold));
+                             load_until(w->program, w->hold));
+    check_longest(w->claim, w->max_hold_ms);
 }
 
 static void drop_claim(worker *w)
@@ -62,10 +64,12 @@ static bool acquire(worker *w)
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
     uint64_t                kind    = load_draw(p, 8);
 
-    options.wait_ms = kind == 0   ? BOWLINE_NO_WAIT
-                      : kind == 1 ? BOWLINE_FOREVER
-                                  : 1 + (int64_t)load_draw(p, 10000);
-    w->name         = (unsigned)load_draw(p, p->plan.names);
+    options.wait_ms     = kind == 0   ? BOWLINE_NO_WAIT
+                          : kind == 1 ? BOWLINE_FOREVER
+                                      : 1 + (int64_t)load_draw(p, 10000);
+    w->name             = (unsigned)load_draw(p, p->plan.names);
+    w->max_hold_ms      = load_max_hold_ms(p);
+    options.max_hold_ms = w->max_hold_ms;
     begin(w);
     p->begun++;
     check_wait *wait   = check_waits(w->name, p->process, options.wait_ms);
@@ -110,7 +114,7 @@ static void extend(worker *w)
     w->program->counts->extends++;
     int status = bowline_extend(w->hold, w->program->plan.lease_ms, &error);
     end(w, "bowline_extend", status, 0, &error);
-    check_left(w->claim, bowline_hold_left_ms(w->hold));
+    check_until(w->claim, load_until(w->program, w->hold));
 }
 
 static void query(worker *w)
@@ -143,9 +147,9 @@ static bool work(worker *w)
 
     /* The time passes in the calls of the library too. */
     for (int64_t rest; (rest = until - load_own_ms(p)) > 0 && !p->stops;) {
-        int64_t left_ms = bowline_hold_left_ms(w->hold);
-        check_left(w->claim, left_ms);
-        if (left_ms == 0)
+        int64_t relies_until = load_until(p, w->hold);
+        check_until(w->claim, relies_until);
+        if (relies_until <= sim_clock_read(p->process, SIM_CLOCK_BOOT))
             return true;
         sleep_ms(w, (int64_t)load_draw(p, (uint64_t)rest + 1));
         switch (load_draw(p, 8)) {

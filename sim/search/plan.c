@@ -21,6 +21,7 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_SERVER_POWER]         = "server-power",
     [FAULT_SERVER_CLOCK]         = "server-clock-back",
     [FAULT_SCRIPTS_FLUSHED]      = "scripts-flushed",
+    [FAULT_MEMORY_FULL]          = "memory-full",
     [FAULT_DATA_FLUSHED]         = "data-flushed",
     [FAULT_SERVER_CLOCK_FORWARD] = "server-clock-forward",
 };
@@ -85,14 +86,15 @@ static void slow_down(sim_plan *plan, uint64_t *seed)
 static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
 {
     ret_client->load = (load_plan){
-        .seed       = bwl_dice_draw(seed),
-        .activities = (unsigned)between(seed, 1, 6),
-        .names      = (unsigned)spread(seed, 1, CHECK_NAMES_MAX),
-        .pause_ms   = spread(seed, 1, 4000),
-        .hold_ms    = spread(seed, 1, 8000),
-        .lease_ms   = (uint32_t)spread(seed, 400, 20000),
-        .threads    = draw(seed, 4) == 0 ? (unsigned)between(seed, 1, 6) : 0,
-        .closes_in  = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
+        .seed        = bwl_dice_draw(seed),
+        .activities  = (unsigned)between(seed, 1, 6),
+        .names       = (unsigned)spread(seed, 1, CHECK_NAMES_MAX),
+        .pause_ms    = spread(seed, 1, 4000),
+        .hold_ms     = spread(seed, 1, 8000),
+        .lease_ms    = (uint32_t)spread(seed, 400, 20000),
+        .threads     = draw(seed, 4) == 0 ? (unsigned)between(seed, 1, 6) : 0,
+        .max_hold_ms = draw(seed, 4) == 0 ? spread(seed, 1, 20000) : 0,
+        .closes_in   = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
     };
     ret_client->load.reply_ms  = ret_client->load.lease_ms / 3;
     ret_client->boot_ms        = spread(seed, 1, INT64_C(1) << 36);
@@ -131,6 +133,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER:
     case FAULT_SCRIPTS_FLUSHED:
+    case FAULT_MEMORY_FULL:
     case FAULT_DATA_FLUSHED:
     case FAULT_KINDS_END: break;
     }

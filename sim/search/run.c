@@ -146,6 +146,7 @@ static void end_fault(void *arg)
     case FAULT_CUT_FROM_SERVER: cut(fault->target, false, true, false); break;
     case FAULT_CUT: cut(fault->target, true, true, false); break;
     case FAULT_SLOW: slow_down(false); break;
+    case FAULT_MEMORY_FULL: command("CONFIG SET maxmemory 0"); break;
     case FAULT_NAME_SERVER: sim_name_set("redis-1", SERVER_HOST, SIM_MS); break;
     case FAULT_SERVER_STOPPED: sim_node_pause(w.node, false); break;
     case FAULT_SERVER_KILLED:
@@ -186,6 +187,7 @@ static void begin_fault(void *arg)
     case FAULT_SERVER_CLOCK: sim_node_clock(w.node, 0, -fault->amount * SIM_MS); break;
     case FAULT_SERVER_CLOCK_FORWARD: sim_node_clock(w.node, 0, fault->amount * SIM_MS); break;
     case FAULT_SCRIPTS_FLUSHED: command("SCRIPT FLUSH"); break;
+    case FAULT_MEMORY_FULL: command("CONFIG SET maxmemory 1"); break;
     case FAULT_DATA_FLUSHED: command("FLUSHALL"); break;
     case FAULT_KINDS_END: break;
     }

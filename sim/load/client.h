@@ -30,6 +30,8 @@ typedef struct load_plan {
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
     bool        may_fail;   /* the world has faults: UNREACHABLE, UNKNOWN, LOST may happen */
     bool        may_refuse; /* also REFUSED */
+    bool        is_beside;  /* others take these names with another protocol */
+    bool        never_asks; /* who holds a lock */
     unsigned    threads;    /* programs that block, on one client; 0: an event loop */
 } load_plan;
 

@@ -78,7 +78,6 @@ static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
         .lease_ms   = (uint32_t)spread(seed, 400, 20000),
         .closes_in  = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
     };
-    ret_client->load.reply_ms  = ret_client->load.lease_ms / 3;
     ret_client->boot_ms        = spread(seed, 1, INT64_C(1) << 36);
     ret_client->wall_offset_ms = between(seed, -3600000, 3600000);
     ret_client->rate_ppm       = (int32_t)between(seed, -4000, 4000);
@@ -92,6 +91,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     *ret_fault = (plan_fault){
         .kind      = kind,
         .target    = (unsigned)draw(seed, plan->clients_count),
+        .server    = (unsigned)draw(seed, sim_deploy_count(&plan->servers)),
         .at_ms     = (int64_t)draw(seed, (uint64_t)plan->length_ms),
         .length_ms = spread(seed, 1, 30000),
     };
@@ -159,49 +159,140 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
     return false;
 }
 
-void sim_plan_draw(sim_plan *ret_plan, uint64_t seed)
+static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topology only)
+{
+    sim_topology topology = (sim_topology)between(seed, SIM_SINGLE, SIM_TOPOLOGIES_END - 1);
+
+    *ret_servers = (sim_deploy_plan){
+        .topology  = only != 0 ? only : topology,
+        .primaries = 1,
+        .version   = (model_version)between(seed, MODEL_REDIS_6_2, MODEL_VALKEY_9),
+        .disk      = SIM_DISK_ALWAYS,
+        .seed      = bwl_dice_draw(seed),
+    };
+    bool forgets = draw(seed, 4) == 0;
+    if (ret_servers->topology == SIM_REDLOCK) {
+        ret_servers->primaries       = draw(seed, 2) == 0 ? 3 : 5;
+        ret_servers->wall_differs_ns = 60 * SIM_S;
+        forgets                      = draw(seed, 2) == 0; /* they may */
+    }
+    if (forgets)
+        ret_servers->disk = (sim_disk)between(seed, SIM_DISK_SECOND, SIM_DISK_NONE);
+}
+
+/* What the clients take their locks with. */
+typedef enum plan_mix {
+    MIX_QUEUE = 1,
+    MIX_TURNS, /* each thread has its own place in the queue */
+    MIX_TOKEN,
+    MIX_QUEUE_AND_TOKEN,
+    MIX_REDISSON,
+    MIX_SYMFONY,
+    MIX_END,
+} plan_mix;
+
+static const char *options_of(plan_mix mix, unsigned client)
+{
+    switch (mix) {
+    case MIX_QUEUE: return "";
+    case MIX_TURNS: return "?turns=1";
+    case MIX_TOKEN: return "?protocol=token";
+    case MIX_QUEUE_AND_TOKEN: return client % 2 == 0 ? "" : "?protocol=token";
+    case MIX_REDISSON: return "?profile=redisson";
+    case MIX_SYMFONY: return "?profile=symfony";
+    case MIX_END: break;
+    }
+    return "";
+}
+
+static plan_mix draw_mix(const sim_plan *plan, uint64_t *seed)
+{
+    plan_mix mix = draw(seed, 2) == 0 ? MIX_QUEUE : (plan_mix)between(seed, MIX_QUEUE, MIX_END - 1);
+
+    return plan->servers.topology == SIM_REDLOCK ? MIX_QUEUE : mix;
+}
+
+static void draw_urls(sim_plan *plan, uint64_t *seed)
+{
+    plan_mix mix = draw_mix(plan, seed);
+    char     base[PLAN_URL_MAX - 32];
+
+    sim_deploy_url(&plan->servers, base, sizeof base);
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        plan_client *client = &plan->clients[i];
+        (void)snprintf(client->url, sizeof client->url, "%s%s", base, options_of(mix, i));
+        client->load.is_beside = mix == MIX_QUEUE_AND_TOKEN;
+        client->has_fence = plan->servers.topology != SIM_REDLOCK && mix <= MIX_TURNS;
+    }
+}
+
+/* What a topology asks of the programs. */
+static void adapt_clients(sim_plan *plan)
+{
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load  = &plan->clients[i].load;
+        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0;
+        load->may_refuse = load->may_fail;
+        if (plan->servers.topology == SIM_REDLOCK) {
+            load->lease_ms   = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
+            load->never_asks = true; /* the library refuses it below a lease of 30 s */
+        }
+        load->reply_ms = load->lease_ms / 3;
+    }
+}
+
+void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
 
     memset(ret_plan, 0, sizeof *ret_plan);
-    ret_plan->seed    = seed;
-    ret_plan->version = (model_version)between(&dice, MODEL_REDIS_6_2, MODEL_VALKEY_9);
-    ret_plan->disk    = SIM_DISK_ALWAYS;
-    if (draw(&dice, 4) == 0)
-        ret_plan->disk = (sim_disk)between(&dice, SIM_DISK_SECOND, SIM_DISK_NONE);
+    ret_plan->seed = seed;
+    draw_servers(&ret_plan->servers, &dice, only);
     ret_plan->length_ms = spread(&dice, 5000, 600000);
-    (void)snprintf(ret_plan->url, sizeof ret_plan->url, "redis://redis-1");
     draw_network(&ret_plan->network, &dice);
     unsigned count = (unsigned)between(&dice, 1, PLAN_CLIENTS_MAX);
     for (unsigned i = 0; i < count; i++) {
         draw_client(ret_plan, &ret_plan->clients[i], &dice);
         ret_plan->clients_count++;
     }
+    draw_urls(ret_plan, &dice);
     draw_faults(ret_plan, &dice);
-    for (unsigned i = 0; i < count; i++) {
-        load_plan *load  = &ret_plan->clients[i].load;
-        load->may_fail   = ret_plan->faults_count > 0 || ret_plan->network.slow_in != 0;
-        load->may_refuse = load->may_fail;
-    }
+    adapt_clients(ret_plan);
+}
+
+/* What the servers acknowledged is lost. */
+static bool loses(const sim_plan *plan)
+{
+    bool restarts = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER);
+
+    if (has(plan, FAULT_DATA_FLUSHED))
+        return true;
+    /* A restarted server has no vote for a lease. */
+    return restarts && plan->servers.disk != SIM_DISK_ALWAYS &&
+           plan->servers.topology != SIM_REDLOCK;
 }
 
 check_rules sim_plan_rules(const sim_plan *plan)
 {
-    bool restarts = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER);
-    bool loses    = has(plan, FAULT_DATA_FLUSHED) || (restarts && plan->disk != SIM_DISK_ALWAYS);
+    bool have_fences = true;
 
+    for (unsigned i = 0; i < plan->clients_count; i++)
+        have_fences = have_fences && plan->clients[i].has_fence;
     return (check_rules){
-        .excludes   = !loses && !has(plan, FAULT_SERVER_CLOCK_FORWARD),
-        .has_fences = !has(plan, FAULT_SERVER_CLOCK) || !loses,
+        .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD),
+        .has_fences = have_fences && (!has(plan, FAULT_SERVER_CLOCK) || !loses(plan)),
     };
 }
 
 void sim_plan_print(const sim_plan *plan, FILE *out)
 {
     const sim_network_settings *n = &plan->network;
+    const sim_deploy_plan *s = &plan->servers;
 
-    (void)fprintf(out, "seed %" PRIu64 "\nurl %s\nversion %d\ndisk %d\nlength_ms %" PRId64 "\n",
-                  plan->seed, plan->url, (int)plan->version, (int)plan->disk, plan->length_ms);
+    (void)fprintf(out,
+                  "seed %" PRIu64 "\n%s: %u servers, version %d, disk %d\nlength_ms %" PRId64 "\n",
+                  plan->seed, sim_topology_name(s->topology), sim_deploy_count(s), (int)s->version,
+                  (int)s->disk, plan->length_ms);
     (void)fprintf(out,
                   "network %" PRId64 "..%" PRId64 " ns, slow 1/%" PRIu32 " %" PRId64
                   " ns, split 1/%" PRIu32 ", short 1/%" PRIu32 ", room %" PRIu32 "\n",
@@ -210,15 +301,17 @@ void sim_plan_print(const sim_plan *plan, FILE *out)
     for (unsigned i = 0; i < plan->clients_count; i++) {
         const plan_client *c = &plan->clients[i];
         (void)fprintf(out,
-                      "client %u: %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
+                      "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
                       " ms, lease %" PRIu32 " ms, closes 1/%u, rate %" PRId32 " ppm\n",
-                      i, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
+                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
                       c->load.lease_ms, c->load.closes_in, c->rate_ppm);
     }
     for (unsigned i = 0; i < plan->faults_count; i++) {
         const plan_fault *f = &plan->faults[i];
         (void)fprintf(out,
-                      "fault %u: %s at %" PRId64 " ms for %" PRId64 " ms, target %u, %" PRId64 "\n",
-                      i, sim_fault_name(f->kind), f->at_ms, f->length_ms, f->target, f->amount);
+                      "fault %u: %s at %" PRId64 " ms for %" PRId64
+                      " ms, target %u, server %u, %" PRId64 "\n",
+                      i, sim_fault_name(f->kind), f->at_ms, f->length_ms, f->target, f->server,
+                      f->amount);
     }
 }

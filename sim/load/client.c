@@ -104,7 +104,7 @@ static void check_status(load_client *c, const char *what, int status, const bow
 /* An acquire that waits has the time of one reply afterwards; everything else has that of three. */
 static void set_limit(load_client *c, activity *a, int64_t wait_ms)
 {
-    int64_t replies_ms = (wait_ms == 0 ? 3 : 1) * (int64_t)c->plan.reply_ms;
+    int64_t replies_ms = (wait_ms == 0 ? 3 : 1) * (int64_t)c->plan.reply_ms + c->plan.late_ms;
 
     a->began_at = own_ms(c);
     a->limit_at =

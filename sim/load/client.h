@@ -27,6 +27,7 @@ typedef struct load_plan {
     int64_t     hold_ms;    /* at most */
     uint32_t    lease_ms;
     uint32_t    reply_ms;
+    uint32_t    late_ms; /* an operation may end so late beyond what is documented */
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
     bool        may_fail;   /* the world has faults: UNREACHABLE, UNKNOWN, LOST may happen */
     bool        may_refuse; /* also REFUSED */

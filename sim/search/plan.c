@@ -23,12 +23,19 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_SCRIPTS_FLUSHED]      = "scripts-flushed",
     [FAULT_DATA_FLUSHED]         = "data-flushed",
     [FAULT_SERVER_CLOCK_FORWARD] = "server-clock-forward",
+    [FAULT_SERVERS_CUT]          = "servers-cut",
+    [FAULT_FAILOVER]             = "failover",
 };
 
 const char *sim_fault_name(plan_fault_kind kind)
 {
     return fault_names[kind];
 }
+
+enum {
+    SYNC_LEASE_MS = 900, /* with sync=, a reply may take 250 ms at least */
+    WAIT_LATE_MS  = 250, /* and WAIT may end so late */
+};
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -103,6 +110,11 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
         break;
     case FAULT_SERVER_CLOCK:
     case FAULT_SERVER_CLOCK_FORWARD: ret_fault->amount = spread(seed, 1, 3600000); break;
+    case FAULT_SERVERS_CUT:
+        ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
+        ret_fault->amount = between(seed, 1, 3); /* to the other one, from it, both */
+        break;
+    case FAULT_FAILOVER: ret_fault->amount = between(seed, 0, 1); break; /* its host lost power */
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
     case FAULT_CLIENT_KILLED:
@@ -131,6 +143,13 @@ static void sort_faults(sim_plan *plan)
     }
 }
 
+static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
+{
+    if (kind == FAULT_DATA_FLUSHED || kind == FAULT_SERVER_CLOCK_FORWARD)
+        return 16;
+    return kind >= FAULT_SERVERS_CUT && plan->servers.replicas == 0 ? 0 : 4;
+}
+
 /* Each kind is in this world or not; so a rare combination is not drowned by the others. */
 static void draw_faults(sim_plan *plan, uint64_t *seed)
 {
@@ -138,8 +157,8 @@ static void draw_faults(sim_plan *plan, uint64_t *seed)
     unsigned        kinds_count = 0;
 
     for (plan_fault_kind k = FAULT_CLIENT_STOPPED; k < FAULT_KINDS_END; k++) {
-        unsigned one_in = k >= FAULT_DATA_FLUSHED ? 16 : 4;
-        if (draw(seed, one_in) == 0)
+        unsigned chances = one_in(plan, k);
+        if (chances > 0 && draw(seed, chances) == 0)
             kinds[kinds_count++] = k;
     }
     if (kinds_count == 0)
@@ -176,6 +195,13 @@ static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topol
         ret_servers->wall_differs_ns = 60 * SIM_S;
         forgets                      = draw(seed, 2) == 0; /* they may */
     }
+    if (ret_servers->topology == SIM_SYNC) {
+        ret_servers->replicas = (unsigned)between(seed, 1, 2);
+        ret_servers->lag_ns   = spread(seed, 50 * SIM_US, SIM_S);
+        ret_servers->backlog  = (size_t)spread(seed, 1024, 1 << 20);
+        if (draw(seed, 4) == 0)
+            ret_servers->replicas_min = 1;
+    }
     if (forgets)
         ret_servers->disk = (sim_disk)between(seed, SIM_DISK_SECOND, SIM_DISK_NONE);
 }
@@ -191,15 +217,15 @@ typedef enum plan_mix {
     MIX_END,
 } plan_mix;
 
-static const char *options_of(plan_mix mix, unsigned client)
+static const char *option_of(plan_mix mix, unsigned client)
 {
     switch (mix) {
-    case MIX_QUEUE: return "";
-    case MIX_TURNS: return "?turns=1";
-    case MIX_TOKEN: return "?protocol=token";
-    case MIX_QUEUE_AND_TOKEN: return client % 2 == 0 ? "" : "?protocol=token";
-    case MIX_REDISSON: return "?profile=redisson";
-    case MIX_SYMFONY: return "?profile=symfony";
+    case MIX_QUEUE: return "protocol=queue";
+    case MIX_TURNS: return "turns=1";
+    case MIX_TOKEN: return "protocol=token";
+    case MIX_QUEUE_AND_TOKEN: return client % 2 == 0 ? "protocol=queue" : "protocol=token";
+    case MIX_REDISSON: return "profile=redisson";
+    case MIX_SYMFONY: return "profile=symfony";
     case MIX_END: break;
     }
     return "";
@@ -207,23 +233,34 @@ static const char *options_of(plan_mix mix, unsigned client)
 
 static plan_mix draw_mix(const sim_plan *plan, uint64_t *seed)
 {
-    plan_mix mix = draw(seed, 2) == 0 ? MIX_QUEUE : (plan_mix)between(seed, MIX_QUEUE, MIX_END - 1);
+    plan_mix last = plan->sync > 0 ? MIX_QUEUE_AND_TOKEN : MIX_END - 1;
 
-    return plan->servers.topology == SIM_REDLOCK ? MIX_QUEUE : mix;
+    return draw(seed, 2) == 0 ? MIX_QUEUE : (plan_mix)between(seed, MIX_QUEUE, last);
 }
 
 static void draw_urls(sim_plan *plan, uint64_t *seed)
 {
-    plan_mix mix = draw_mix(plan, seed);
-    char     base[PLAN_URL_MAX - 32];
+    plan_mix mix        = draw_mix(plan, seed);
+    bool     is_redlock = plan->servers.topology == SIM_REDLOCK;
+    char     base[PLAN_URL_MAX - 64];
 
     sim_deploy_url(&plan->servers, base, sizeof base);
     for (unsigned i = 0; i < plan->clients_count; i++) {
         plan_client *client = &plan->clients[i];
-        (void)snprintf(client->url, sizeof client->url, "%s%s", base, options_of(mix, i));
+        char         sync[24] = "";
+        if (plan->sync > 0)
+            (void)snprintf(sync, sizeof sync, "&sync=%u", plan->sync);
+        (void)snprintf(client->url, sizeof client->url, "%s%s%s%s", base, is_redlock ? "" : "?",
+                       is_redlock ? "" : option_of(mix, i), sync);
         client->load.is_beside = mix == MIX_QUEUE_AND_TOKEN;
-        client->has_fence = plan->servers.topology != SIM_REDLOCK && mix <= MIX_TURNS;
+        client->has_fence      = !is_redlock && mix <= MIX_TURNS;
     }
+}
+
+/* A server that has just started has no vote; replicas may be late. */
+static bool topology_refuses(const sim_plan *plan)
+{
+    return plan->servers.topology == SIM_REDLOCK || plan->servers.replicas > 0;
 }
 
 /* What a topology asks of the programs. */
@@ -232,11 +269,15 @@ static void adapt_clients(sim_plan *plan)
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load  = &plan->clients[i].load;
         load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0;
-        load->may_refuse = load->may_fail;
+        load->may_refuse = load->may_fail || topology_refuses(plan);
         if (plan->servers.topology == SIM_REDLOCK) {
             load->lease_ms   = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
             load->never_asks = true; /* the library refuses it below a lease of 30 s */
         }
+        if (plan->sync > 0 && load->lease_ms < SYNC_LEASE_MS)
+            load->lease_ms = SYNC_LEASE_MS;
+        if (plan->sync > 0)
+            load->late_ms = WAIT_LATE_MS;
         load->reply_ms = load->lease_ms / 3;
     }
 }
@@ -255,9 +296,21 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         draw_client(ret_plan, &ret_plan->clients[i], &dice);
         ret_plan->clients_count++;
     }
+    if (ret_plan->servers.topology == SIM_SYNC)
+        ret_plan->sync = (unsigned)between(&dice, 1, (int64_t)ret_plan->servers.replicas);
     draw_urls(ret_plan, &dice);
     draw_faults(ret_plan, &dice);
     adapt_clients(ret_plan);
+}
+
+/* The new primary has every lock: all replicas have it, or the best of them. */
+static bool survives_failover(const sim_plan *plan)
+{
+    bool all_run = !has(plan, FAULT_SERVER_KILLED) && !has(plan, FAULT_SERVER_POWER) &&
+                   !has(plan, FAULT_SERVER_STOPPED);
+
+    return plan->sync > 0 && (plan->sync == plan->servers.replicas || all_run) &&
+           !has(plan, FAULT_SERVER_CLOCK) && plan->servers.disk == SIM_DISK_ALWAYS;
 }
 
 /* What the servers acknowledged is lost. */
@@ -266,6 +319,8 @@ static bool loses(const sim_plan *plan)
     bool restarts = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER);
 
     if (has(plan, FAULT_DATA_FLUSHED))
+        return true;
+    if (has(plan, FAULT_FAILOVER) && !survives_failover(plan))
         return true;
     /* A restarted server has no vote for a lease. */
     return restarts && plan->servers.disk != SIM_DISK_ALWAYS &&

@@ -31,6 +31,8 @@ typedef enum plan_fault_kind {
     FAULT_SCRIPTS_FLUSHED,
     FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
     FAULT_SERVER_CLOCK_FORWARD,
+    FAULT_SERVERS_CUT,   /* two of them from each other; `target` is the other one */
+    FAULT_FAILOVER,      /* of the primary, by an administrator */
     FAULT_KINDS_END,
 } plan_fault_kind;
 
@@ -57,6 +59,7 @@ typedef struct plan_client {
 typedef struct sim_plan {
     uint64_t             seed;
     sim_deploy_plan      servers;
+    unsigned             sync; /* replicas that must have a lock; 0: none */
     int64_t              length_ms; /* faults happen before; then everything must end */
     sim_network_settings network;
     unsigned             clients_count;

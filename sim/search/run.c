@@ -88,6 +88,23 @@ static void cut(const plan_fault *fault, bool up, bool down, bool is_cut)
         sim_way_cut(fault->server, CLIENT_HOST + fault->target, is_cut);
 }
 
+static void cut_servers(const plan_fault *fault, bool is_cut)
+{
+    if (fault->server == fault->target)
+        return;
+    if ((fault->amount & 1) != 0)
+        sim_way_cut(fault->server, fault->target, is_cut);
+    if ((fault->amount & 2) != 0)
+        sim_way_cut(fault->target, fault->server, is_cut);
+}
+
+/* A failover has no old primary to come back if another fault killed it. */
+static void start_all(void)
+{
+    for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++)
+        sim_deploy_start(w.servers, i);
+}
+
 static void change_clock(const plan_fault *fault)
 {
     if (w.clients[fault->target] != NULL)
@@ -143,6 +160,8 @@ static void end_fault(void *arg)
     case FAULT_SERVER_STOPPED: sim_deploy_pause(w.servers, fault->server, false); break;
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: sim_deploy_start(w.servers, fault->server); break;
+    case FAULT_SERVERS_CUT: cut_servers(fault, false); break;
+    case FAULT_FAILOVER: start_all(); break;
     case FAULT_CLIENT_CLOCK:
     case FAULT_RESET:
     case FAULT_SERVER_CLOCK:
@@ -182,6 +201,8 @@ static void begin_fault(void *arg)
     case FAULT_SERVER_CLOCK_FORWARD:
         sim_deploy_clock(w.servers, fault->server, fault->amount * SIM_MS);
         break;
+    case FAULT_SERVERS_CUT: cut_servers(fault, true); break;
+    case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->amount != 0); break;
     case FAULT_SCRIPTS_FLUSHED:
         sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH");
         break;

@@ -4,6 +4,7 @@
  *
  *      single      one server
  *      redlock     3 or 5 servers that do not know each other
+ *      sync        a primary with replicas; its name leads to another one after a failover
  *
  * Server n is on host n, with the name redis-(n + 1).
  */
@@ -16,12 +17,17 @@ enum { SIM_SERVERS_MAX = 8 };
 typedef enum sim_topology {
     SIM_SINGLE = 1,
     SIM_REDLOCK,
+    SIM_SYNC,
     SIM_TOPOLOGIES_END,
 } sim_topology;
 
 typedef struct sim_deploy_plan {
     sim_topology  topology;
     unsigned      primaries; /* or independent servers */
+    unsigned      replicas;  /* of each primary */
+    unsigned      replicas_min; /* min-replicas-to-write */
+    int64_t       lag_ns;       /* see replication.h */
+    size_t        backlog;
     model_version version;
     sim_disk      disk;
     uint64_t      seed;
@@ -48,6 +54,10 @@ void sim_deploy_kill(sim_deploy *deploy, unsigned server, bool silent);
 void sim_deploy_pause(sim_deploy *deploy, unsigned server, bool pauses);
 void sim_deploy_clock(sim_deploy *deploy, unsigned server, int64_t step_ns);
 void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words);
+
+/* The primary dies (`silent`: see sim_node_kill), and its best replica takes its place.  The old one is started later, and is a
+ * replica then.  Nothing happens without a replica that runs. */
+void sim_deploy_failover(sim_deploy *deploy, bool silent);
 
 /* The name service answers, or it does not. */
 void sim_deploy_names(sim_deploy *deploy, bool answers);

@@ -112,7 +112,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     case FAULT_SERVER_CLOCK_FORWARD: ret_fault->amount = spread(seed, 1, 3600000); break;
     case FAULT_SERVERS_CUT:
         ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
-        ret_fault->amount = between(seed, 1, 3); /* to the other one, from it, both */
+        ret_fault->amount = between(seed, 1, 3) | (draw(seed, 2) == 0 ? PLAN_CUT_ALL : 0);
         break;
     case FAULT_FAILOVER: ret_fault->amount = between(seed, 0, 1); break; /* its host lost power */
     case FAULT_CLIENT_STOPPED:
@@ -143,11 +143,34 @@ static void sort_faults(sim_plan *plan)
     }
 }
 
+/* In a world with replicas servers fail more often; and a jump of a clock there breaks a lock. */
 static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
 {
-    if (kind == FAULT_DATA_FLUSHED || kind == FAULT_SERVER_CLOCK_FORWARD)
-        return 16;
-    return kind >= FAULT_SERVERS_CUT && plan->servers.replicas == 0 ? 0 : 4;
+    bool has_replicas = plan->servers.replicas > 0;
+
+    switch (kind) {
+    case FAULT_DATA_FLUSHED:
+    case FAULT_SERVER_CLOCK_FORWARD: return 16;
+    case FAULT_SERVER_CLOCK: return has_replicas ? 16 : 4;
+    case FAULT_SERVERS_CUT:
+    case FAULT_FAILOVER: return has_replicas ? 2 : 0;
+    case FAULT_SERVER_STOPPED:
+    case FAULT_SERVER_KILLED:
+    case FAULT_SERVER_POWER: return has_replicas ? 3 : 4;
+    case FAULT_CLIENT_STOPPED:
+    case FAULT_CLIENT_SUSPENDED:
+    case FAULT_CLIENT_KILLED:
+    case FAULT_CLIENT_CLOCK:
+    case FAULT_RESET:
+    case FAULT_CUT_TO_SERVER:
+    case FAULT_CUT_FROM_SERVER:
+    case FAULT_CUT:
+    case FAULT_SLOW:
+    case FAULT_NAME_SERVER:
+    case FAULT_SCRIPTS_FLUSHED:
+    case FAULT_KINDS_END: break;
+    }
+    return 4;
 }
 
 /* Each kind is in this world or not; so a rare combination is not drowned by the others. */
@@ -195,7 +218,11 @@ static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topol
         ret_servers->wall_differs_ns = 60 * SIM_S;
         forgets                      = draw(seed, 2) == 0; /* they may */
     }
-    if (ret_servers->topology == SIM_SYNC) {
+    if (ret_servers->topology == SIM_SENTINEL) {
+        ret_servers->sentinels     = 3;
+        ret_servers->down_after_ns = spread(seed, 500 * SIM_MS, 10 * SIM_S);
+    }
+    if (ret_servers->topology >= SIM_SYNC) {
         ret_servers->replicas = (unsigned)between(seed, 1, 2);
         ret_servers->lag_ns   = spread(seed, 50 * SIM_US, SIM_S);
         ret_servers->backlog  = (size_t)spread(seed, 1024, 1 << 20);
@@ -296,21 +323,32 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         draw_client(ret_plan, &ret_plan->clients[i], &dice);
         ret_plan->clients_count++;
     }
-    if (ret_plan->servers.topology == SIM_SYNC)
+    if (ret_plan->servers.topology == SIM_SYNC ||
+        (ret_plan->servers.topology == SIM_SENTINEL && draw(&dice, 2) == 0))
         ret_plan->sync = (unsigned)between(&dice, 1, (int64_t)ret_plan->servers.replicas);
     draw_urls(ret_plan, &dice);
     draw_faults(ret_plan, &dice);
     adapt_clients(ret_plan);
 }
 
-/* The new primary has every lock: all replicas have it, or the best of them. */
+/* The new primary has every lock: all replicas have it, or the best of them, which was chosen by an
+ * administrator who sees them all. */
 static bool survives_failover(const sim_plan *plan)
 {
-    bool all_run = !has(plan, FAULT_SERVER_KILLED) && !has(plan, FAULT_SERVER_POWER) &&
-                   !has(plan, FAULT_SERVER_STOPPED);
+    bool all_run = plan->servers.topology == SIM_SYNC && !has(plan, FAULT_SERVER_KILLED) &&
+                   !has(plan, FAULT_SERVER_POWER) && !has(plan, FAULT_SERVER_STOPPED);
 
     return plan->sync > 0 && (plan->sync == plan->servers.replicas || all_run) &&
            !has(plan, FAULT_SERVER_CLOCK) && plan->servers.disk == SIM_DISK_ALWAYS;
+}
+
+static bool may_fail_over(const sim_plan *plan)
+{
+    if (plan->servers.topology != SIM_SENTINEL)
+        return has(plan, FAULT_FAILOVER);
+    return has(plan, FAULT_FAILOVER) || has(plan, FAULT_SERVER_KILLED) ||
+           has(plan, FAULT_SERVER_POWER) || has(plan, FAULT_SERVER_STOPPED) ||
+           has(plan, FAULT_SERVERS_CUT);
 }
 
 /* What the servers acknowledged is lost. */
@@ -320,7 +358,7 @@ static bool loses(const sim_plan *plan)
 
     if (has(plan, FAULT_DATA_FLUSHED))
         return true;
-    if (has(plan, FAULT_FAILOVER) && !survives_failover(plan))
+    if (may_fail_over(plan) && !survives_failover(plan))
         return true;
     /* A restarted server has no vote for a lease. */
     return restarts && plan->servers.disk != SIM_DISK_ALWAYS &&

@@ -31,10 +31,17 @@ typedef enum plan_fault_kind {
     FAULT_SCRIPTS_FLUSHED,
     FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
     FAULT_SERVER_CLOCK_FORWARD,
-    FAULT_SERVERS_CUT,   /* two of them from each other; `target` is the other one */
+    FAULT_SERVERS_CUT,   /* one from all others, or from one: `target` */
     FAULT_FAILOVER,      /* of the primary, by an administrator */
     FAULT_KINDS_END,
 } plan_fault_kind;
+
+/* The amount of FAULT_SERVERS_CUT. */
+enum {
+    PLAN_CUT_FROM = 1, /* what the server sends */
+    PLAN_CUT_TO   = 2,
+    PLAN_CUT_ALL  = 4, /* all other servers */
+};
 
 typedef struct plan_fault {
     plan_fault_kind kind;

@@ -90,12 +90,14 @@ static void cut(const plan_fault *fault, bool up, bool down, bool is_cut)
 
 static void cut_servers(const plan_fault *fault, bool is_cut)
 {
-    if (fault->server == fault->target)
-        return;
-    if ((fault->amount & 1) != 0)
-        sim_way_cut(fault->server, fault->target, is_cut);
-    if ((fault->amount & 2) != 0)
-        sim_way_cut(fault->target, fault->server, is_cut);
+    for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++) {
+        if (i == fault->server || (i != fault->target && (fault->amount & PLAN_CUT_ALL) == 0))
+            continue;
+        if ((fault->amount & PLAN_CUT_FROM) != 0)
+            sim_way_cut(fault->server, i, is_cut);
+        if ((fault->amount & PLAN_CUT_TO) != 0)
+            sim_way_cut(i, fault->server, is_cut);
+    }
 }
 
 /* A failover has no old primary to come back if another fault killed it. */

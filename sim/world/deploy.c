@@ -3,19 +3,20 @@
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
 #include "sim/kernel/names.h"
-#include "sim/world/replication.h"
+#include "sim/world/sentinels.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PORT = 6379, NAME_MAX = 16, SILENCE_S = 10 };
+enum { PORT = 6379, SENTINEL_PORT = 26379, NAME_MAX = 16, SILENCE_S = 10 };
 
 struct sim_deploy {
     sim_deploy_plan plan;
     unsigned        count;
     sim_node       *nodes[SIM_SERVERS_MAX];
     sim_replication *replication; /* NULL: none */
+    sim_sentinels  *sentinels; /* NULL: none */
     unsigned        leader; /* sync: to which the name redis-1 leads */
     char            names[SIM_SERVERS_MAX][NAME_MAX]; /* the name service borrows them */
 };
@@ -26,26 +27,48 @@ const char *sim_topology_name(sim_topology topology)
     case SIM_SINGLE: return "single";
     case SIM_REDLOCK: return "redlock";
     case SIM_SYNC: return "sync";
+    case SIM_SENTINEL: return "sentinel";
     case SIM_TOPOLOGIES_END: break;
     }
     return "";
 }
 
-unsigned sim_deploy_count(const sim_deploy_plan *plan)
+static unsigned data_servers(const sim_deploy_plan *plan)
 {
     return plan->primaries * (1 + plan->replicas);
 }
 
+unsigned sim_deploy_count(const sim_deploy_plan *plan)
+{
+    return data_servers(plan) + plan->sentinels;
+}
+
+static const char *scheme_of(sim_topology topology)
+{
+    switch (topology) {
+    case SIM_REDLOCK: return "redlock";
+    case SIM_SENTINEL: return "redis+sentinel";
+    case SIM_SINGLE:
+    case SIM_SYNC:
+    case SIM_TOPOLOGIES_END: break;
+    }
+    return "redis";
+}
+
 void sim_deploy_url(const sim_deploy_plan *plan, char *ret_url, size_t size)
 {
-    const char *scheme = plan->topology == SIM_REDLOCK ? "redlock" : "redis";
-    int         used   = snprintf(ret_url, size, "%s://", scheme);
+    int      used  = snprintf(ret_url, size, "%s://", scheme_of(plan->topology));
+    bool     asks  = plan->sentinels > 0;
+    unsigned count = asks ? plan->sentinels : plan->primaries;
 
-    for (unsigned i = 0; i < plan->primaries; i++) {
+    for (unsigned i = 0; i < count; i++) {
         assert(used > 0 && (size_t)used < size);
-        used += snprintf(ret_url + used, size - (size_t)used, "%sredis-%u", i > 0 ? "," : "",
-                         i + 1);
+        used += snprintf(ret_url + used, size - (size_t)used, asks ? "%ssentinel-%u:26379"
+                                                                   : "%sredis-%u",
+                         i > 0 ? "," : "", i + 1);
     }
+    if (asks)
+        used += snprintf(ret_url + used, size - (size_t)used, "/" SIM_SERVICE_NAME);
     assert((size_t)used < size);
 }
 
@@ -64,7 +87,7 @@ static void configure(sim_deploy *deploy, unsigned server)
 {
     char command[64];
 
-    if (deploy->plan.replicas_min == 0)
+    if (deploy->plan.replicas_min == 0 || server >= data_servers(&deploy->plan))
         return;
     (void)snprintf(command, sizeof command, "CONFIG SET min-replicas-to-write %u",
                    deploy->plan.replicas_min);
@@ -85,14 +108,21 @@ static void new_node(sim_deploy *deploy, unsigned server, uint64_t *seed)
               .backlog = plan->backlog,
     };
 
-    if (plan->replicas > 0) {
+    if (server >= data_servers(plan)) {
+        options.port        = SENTINEL_PORT;
+        options.is_sentinel = true;
+    } else if (plan->replicas > 0) {
         options.wrote = wrote;
         options.arg   = deploy;
     }
 
     if (differs > 0)
         options.wall_ns += (int64_t)(bwl_dice_draw(seed) % (uint64_t)(2 * differs)) - differs;
-    (void)snprintf(deploy->names[server], NAME_MAX, "redis-%u", server + 1);
+    if (options.is_sentinel)
+        (void)snprintf(deploy->names[server], NAME_MAX, "sentinel-%u",
+                       server - data_servers(plan) + 1);
+    else
+        (void)snprintf(deploy->names[server], NAME_MAX, "redis-%u", server + 1);
     deploy->nodes[server] = sim_node_new(&options);
     sim_node_start(deploy->nodes[server]);
     configure(deploy, server);
@@ -114,8 +144,8 @@ static void begin_replication(sim_deploy *deploy, uint64_t seed)
     const sim_deploy_plan   *plan     = &deploy->plan;
     sim_replication_settings settings = { seed, plan->lag_ns, SILENCE_S * SIM_S };
 
-    deploy->replication = sim_replication_new(deploy->nodes, deploy->count, &settings);
-    for (unsigned i = plan->primaries; i < deploy->count; i++)
+    deploy->replication = sim_replication_new(deploy->nodes, data_servers(plan), &settings);
+    for (unsigned i = plan->primaries; i < data_servers(plan); i++)
         sim_replication_follow(deploy->replication, i, (int)(i % plan->primaries));
 }
 
@@ -130,6 +160,11 @@ sim_deploy *sim_deploy_new(const sim_deploy_plan *plan)
         new_node(deploy, i, &seed);
     if (plan->replicas > 0)
         begin_replication(deploy, bwl_dice_draw(&seed));
+    if (plan->sentinels > 0) {
+        sim_sentinels_settings settings = { bwl_dice_draw(&seed), plan->down_after_ns,
+                                            data_servers(plan), plan->sentinels };
+        deploy->sentinels = sim_sentinels_new(deploy->nodes, deploy->replication, &settings);
+    }
     sim_deploy_names(deploy, true);
     return deploy;
 }
@@ -138,6 +173,7 @@ void sim_deploy_free(sim_deploy *deploy)
 {
     if (deploy == NULL)
         return;
+    sim_sentinels_free(deploy->sentinels);
     sim_replication_free(deploy->replication);
     for (unsigned i = 0; i < deploy->count; i++)
         sim_node_free(deploy->nodes[i]);
@@ -146,24 +182,31 @@ void sim_deploy_free(sim_deploy *deploy)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
+static bool has_replication(const sim_deploy *deploy, unsigned server)
+{
+    return deploy->replication != NULL && server < data_servers(&deploy->plan);
+}
+
 void sim_deploy_start(sim_deploy *deploy, unsigned server)
 {
     if (sim_node_server(deploy->nodes[server]) != NULL)
         return;
     sim_node_start(deploy->nodes[server]);
     configure(deploy, server);
-    if (deploy->replication != NULL)
+    if (has_replication(deploy, server))
         sim_replication_started(deploy->replication, server);
+    if (deploy->sentinels != NULL)
+        sim_sentinels_started(deploy->sentinels, server);
 }
 
 void sim_deploy_kill(sim_deploy *deploy, unsigned server, bool silent)
 {
-    if (deploy->replication != NULL)
+    if (has_replication(deploy, server))
         sim_replication_stopped(deploy->replication, server);
     sim_node_kill(deploy->nodes[server], silent);
 }
 
-void sim_deploy_failover(sim_deploy *deploy, bool silent)
+static void replace(sim_deploy *deploy, bool silent)
 {
     unsigned old  = deploy->leader;
     int      best = sim_replication_best(deploy->replication, old, NULL, NULL);
@@ -172,7 +215,7 @@ void sim_deploy_failover(sim_deploy *deploy, bool silent)
         return;
     sim_deploy_kill(deploy, old, silent);
     sim_replication_follow(deploy->replication, (unsigned)best, SIM_NO_PRIMARY);
-    for (unsigned i = 0; i < deploy->count; i++) {
+    for (unsigned i = 0; i < data_servers(&deploy->plan); i++) {
         if (i != (unsigned)best)
             sim_replication_follow(deploy->replication, i, best);
     }
@@ -193,6 +236,14 @@ void sim_deploy_clock(sim_deploy *deploy, unsigned server, int64_t step_ns)
 void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words)
 {
     sim_node_command(deploy->nodes[server], words);
+}
+
+void sim_deploy_failover(sim_deploy *deploy, bool silent)
+{
+    if (deploy->sentinels != NULL)
+        sim_sentinels_failover(deploy->sentinels);
+    else
+        replace(deploy, silent);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -219,7 +270,7 @@ void sim_deploy_each_key(sim_deploy *deploy,
                                        int64_t left_ms),
                          void *arg)
 {
-    for (unsigned i = 0; i < deploy->count; i++) {
+    for (unsigned i = 0; i < data_servers(&deploy->plan); i++) {
         model_server *server = sim_node_server(deploy->nodes[i]);
         int64_t       now_us = sim_node_wall_us(deploy->nodes[i]);
         visitor       v      = { visit, arg, i, now_us / 1000 };

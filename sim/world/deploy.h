@@ -5,8 +5,9 @@
  *      single      one server
  *      redlock     3 or 5 servers that do not know each other
  *      sync        a primary with replicas; its name leads to another one after a failover
+ *      sentinel    a primary with replicas, and three sentinels; see sentinels.h
  *
- * Server n is on host n, with the name redis-(n + 1).
+ * Server n is on host n, with the name redis-(n + 1); sentinels come last, as sentinel-1 ...
  */
 #pragma once
 
@@ -18,6 +19,7 @@ typedef enum sim_topology {
     SIM_SINGLE = 1,
     SIM_REDLOCK,
     SIM_SYNC,
+    SIM_SENTINEL,
     SIM_TOPOLOGIES_END,
 } sim_topology;
 
@@ -25,6 +27,8 @@ typedef struct sim_deploy_plan {
     sim_topology  topology;
     unsigned      primaries; /* or independent servers */
     unsigned      replicas;  /* of each primary */
+    unsigned      sentinels;
+    int64_t       down_after_ns;
     unsigned      replicas_min; /* min-replicas-to-write */
     int64_t       lag_ns;       /* see replication.h */
     size_t        backlog;
@@ -56,7 +60,8 @@ void sim_deploy_clock(sim_deploy *deploy, unsigned server, int64_t step_ns);
 void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words);
 
 /* The primary dies (`silent`: see sim_node_kill), and its best replica takes its place.  The old one is started later, and is a
- * replica then.  Nothing happens without a replica that runs. */
+ * replica then.  Nothing happens without a replica that runs.  With sentinels: SENTINEL FAILOVER,
+ * and nobody dies. */
 void sim_deploy_failover(sim_deploy *deploy, bool silent);
 
 /* The name service answers, or it does not. */

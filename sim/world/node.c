@@ -288,6 +288,14 @@ void sim_node_lost_replica(sim_node *node, unsigned replica)
         model_server_lost_replica(node->server, replica, sim_node_wall_us(node));
 }
 
+void sim_node_set_services(sim_node *node, const model_sentinel_view *view)
+{
+    if (node->server == NULL)
+        return;
+    model_server_set_services(node->server, view, sim_node_wall_us(node));
+    settle(node);
+}
+
 bool sim_node_answers(const sim_node *node)
 {
     return node->server != NULL && !node->is_paused;

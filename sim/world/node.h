@@ -74,3 +74,4 @@ void sim_node_apply(sim_node *node, const char *bytes, size_t size);
 void sim_node_load(sim_node *node, const model_dataset *dataset, uint64_t offset);
 void sim_node_acked(sim_node *node, unsigned replica, uint64_t offset);
 void sim_node_lost_replica(sim_node *node, unsigned replica);
+void sim_node_set_services(sim_node *node, const model_sentinel_view *view);

@@ -25,6 +25,7 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_SERVER_CLOCK_FORWARD] = "server-clock-forward",
     [FAULT_SERVERS_CUT]          = "servers-cut",
     [FAULT_FAILOVER]             = "failover",
+    [FAULT_SLOT_MOVED]           = "slot-moved",
 };
 
 const char *sim_fault_name(plan_fault_kind kind)
@@ -114,6 +115,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
         ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
         ret_fault->amount = between(seed, 1, 3) | (draw(seed, 2) == 0 ? PLAN_CUT_ALL : 0);
         break;
+    case FAULT_SLOT_MOVED: ret_fault->amount = between(seed, 0, CHECK_NAMES_MAX - 1); break;
     case FAULT_FAILOVER: ret_fault->amount = between(seed, 0, 1); break; /* its host lost power */
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
@@ -154,6 +156,7 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_SERVER_CLOCK: return has_replicas ? 16 : 4;
     case FAULT_SERVERS_CUT:
     case FAULT_FAILOVER: return has_replicas ? 2 : 0;
+    case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: return has_replicas ? 3 : 4;
@@ -218,15 +221,18 @@ static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topol
         ret_servers->wall_differs_ns = 60 * SIM_S;
         forgets                      = draw(seed, 2) == 0; /* they may */
     }
-    if (ret_servers->topology == SIM_SENTINEL) {
-        ret_servers->sentinels     = 3;
+    if (ret_servers->topology >= SIM_SENTINEL)
         ret_servers->down_after_ns = spread(seed, 500 * SIM_MS, 10 * SIM_S);
-    }
+    if (ret_servers->topology == SIM_SENTINEL)
+        ret_servers->sentinels = 3;
+    if (ret_servers->topology == SIM_CLUSTER)
+        ret_servers->primaries = 3;
     if (ret_servers->topology >= SIM_SYNC) {
-        ret_servers->replicas = (unsigned)between(seed, 1, 2);
+        bool is_cluster       = ret_servers->topology == SIM_CLUSTER;
+        ret_servers->replicas = (unsigned)between(seed, is_cluster ? 0 : 1, is_cluster ? 1 : 2);
         ret_servers->lag_ns   = spread(seed, 50 * SIM_US, SIM_S);
         ret_servers->backlog  = (size_t)spread(seed, 1024, 1 << 20);
-        if (draw(seed, 4) == 0)
+        if (draw(seed, 4) == 0 && ret_servers->replicas > 0)
             ret_servers->replicas_min = 1;
     }
     if (forgets)
@@ -284,10 +290,10 @@ static void draw_urls(sim_plan *plan, uint64_t *seed)
     }
 }
 
-/* A server that has just started has no vote; replicas may be late. */
+/* A server that has just started has no vote; replicas may be late; a slot moves. */
 static bool topology_refuses(const sim_plan *plan)
 {
-    return plan->servers.topology == SIM_REDLOCK || plan->servers.replicas > 0;
+    return plan->servers.topology != SIM_SINGLE;
 }
 
 /* What a topology asks of the programs. */
@@ -306,6 +312,8 @@ static void adapt_clients(sim_plan *plan)
         if (plan->sync > 0)
             load->late_ms = WAIT_LATE_MS;
         load->reply_ms = load->lease_ms / 3;
+        if (plan->servers.topology == SIM_CLUSTER)
+            load->late_ms = load->reply_ms; /* of another node, which knows where the slot is */
     }
 }
 
@@ -344,11 +352,19 @@ static bool survives_failover(const sim_plan *plan)
 
 static bool may_fail_over(const sim_plan *plan)
 {
-    if (plan->servers.topology != SIM_SENTINEL)
-        return has(plan, FAULT_FAILOVER);
-    return has(plan, FAULT_FAILOVER) || has(plan, FAULT_SERVER_KILLED) ||
-           has(plan, FAULT_SERVER_POWER) || has(plan, FAULT_SERVER_STOPPED) ||
-           has(plan, FAULT_SERVERS_CUT);
+    bool by_itself = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER) ||
+                     has(plan, FAULT_SERVER_STOPPED) || has(plan, FAULT_SERVERS_CUT);
+
+    switch (plan->servers.topology) {
+    case SIM_SYNC: return has(plan, FAULT_FAILOVER);
+    case SIM_SENTINEL: return by_itself || has(plan, FAULT_FAILOVER);
+    case SIM_CLUSTER: /* a failover by hand loses nothing, but the clocks must agree */
+        return (plan->servers.replicas > 0 && by_itself) || has(plan, FAULT_SERVER_CLOCK);
+    case SIM_SINGLE:
+    case SIM_REDLOCK:
+    case SIM_TOPOLOGIES_END: break;
+    }
+    return false;
 }
 
 /* What the servers acknowledged is lost. */

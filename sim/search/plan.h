@@ -32,7 +32,8 @@ typedef enum plan_fault_kind {
     FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
     FAULT_SERVER_CLOCK_FORWARD,
     FAULT_SERVERS_CUT,   /* one from all others, or from one: `target` */
-    FAULT_FAILOVER,      /* of the primary, by an administrator */
+    FAULT_FAILOVER,      /* of a primary, by an administrator */
+    FAULT_SLOT_MOVED,    /* that of lock number `amount` */
     FAULT_KINDS_END,
 } plan_fault_kind;
 

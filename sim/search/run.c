@@ -100,6 +100,13 @@ static void cut_servers(const plan_fault *fault, bool is_cut)
     }
 }
 
+static void move_slot(const plan_fault *fault)
+{
+    char key[2] = { (char)('a' + fault->amount), '\0' }; /* of lock_name in sim/load */
+
+    sim_deploy_move_slot(w.servers, key, fault->server);
+}
+
 /* A failover has no old primary to come back if another fault killed it. */
 static void start_all(void)
 {
@@ -164,6 +171,7 @@ static void end_fault(void *arg)
     case FAULT_SERVER_POWER: sim_deploy_start(w.servers, fault->server); break;
     case FAULT_SERVERS_CUT: cut_servers(fault, false); break;
     case FAULT_FAILOVER: start_all(); break;
+    case FAULT_SLOT_MOVED:
     case FAULT_CLIENT_CLOCK:
     case FAULT_RESET:
     case FAULT_SERVER_CLOCK:
@@ -204,7 +212,8 @@ static void begin_fault(void *arg)
         sim_deploy_clock(w.servers, fault->server, fault->amount * SIM_MS);
         break;
     case FAULT_SERVERS_CUT: cut_servers(fault, true); break;
-    case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->amount != 0); break;
+    case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->server, fault->amount != 0); break;
+    case FAULT_SLOT_MOVED: move_slot(fault); break;
     case FAULT_SCRIPTS_FLUSHED:
         sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH");
         break;

@@ -3,6 +3,7 @@
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
 #include "sim/kernel/names.h"
+#include "sim/world/cluster.h"
 #include "sim/world/sentinels.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@ struct sim_deploy {
     sim_node       *nodes[SIM_SERVERS_MAX];
     sim_replication *replication; /* NULL: none */
     sim_sentinels  *sentinels; /* NULL: none */
+    sim_cluster    *cluster; /* NULL: none */
     unsigned        leader; /* sync: to which the name redis-1 leads */
     char            names[SIM_SERVERS_MAX][NAME_MAX]; /* the name service borrows them */
 };
@@ -28,6 +30,7 @@ const char *sim_topology_name(sim_topology topology)
     case SIM_REDLOCK: return "redlock";
     case SIM_SYNC: return "sync";
     case SIM_SENTINEL: return "sentinel";
+    case SIM_CLUSTER: return "cluster";
     case SIM_TOPOLOGIES_END: break;
     }
     return "";
@@ -48,6 +51,7 @@ static const char *scheme_of(sim_topology topology)
     switch (topology) {
     case SIM_REDLOCK: return "redlock";
     case SIM_SENTINEL: return "redis+sentinel";
+    case SIM_CLUSTER: return "redis+cluster";
     case SIM_SINGLE:
     case SIM_SYNC:
     case SIM_TOPOLOGIES_END: break;
@@ -82,6 +86,15 @@ static void wrote(void *arg, unsigned server)
         sim_replication_wrote(deploy->replication, server);
 }
 
+static void publish(void *arg, unsigned server, bool is_sharded, const char *channel,
+                    size_t channel_size, const char *message, size_t message_size)
+{
+    const sim_deploy *deploy = arg;
+
+    sim_cluster_publish(deploy->cluster, server, is_sharded, channel, channel_size, message,
+                        message_size);
+}
+
 /* What its file of settings says. */
 static void configure(sim_deploy *deploy, unsigned server)
 {
@@ -106,6 +119,7 @@ static void new_node(sim_deploy *deploy, unsigned server, uint64_t *seed)
               .seed    = bwl_dice_draw(seed),
               .wall_ns = plan->wall_ns,
               .backlog = plan->backlog,
+              .arg     = deploy,
     };
 
     if (server >= data_servers(plan)) {
@@ -113,7 +127,10 @@ static void new_node(sim_deploy *deploy, unsigned server, uint64_t *seed)
         options.is_sentinel = true;
     } else if (plan->replicas > 0) {
         options.wrote = wrote;
-        options.arg   = deploy;
+    }
+    if (plan->topology == SIM_CLUSTER) {
+        options.is_cluster = true;
+        options.publish    = publish;
     }
 
     if (differs > 0)
@@ -149,6 +166,22 @@ static void begin_replication(sim_deploy *deploy, uint64_t seed)
         sim_replication_follow(deploy->replication, i, (int)(i % plan->primaries));
 }
 
+/* Who decides about the roles of the servers. */
+static void begin_roles(sim_deploy *deploy, uint64_t seed)
+{
+    const sim_deploy_plan *plan    = &deploy->plan;
+    unsigned               servers = data_servers(plan);
+
+    if (plan->topology == SIM_SENTINEL) {
+        sim_sentinels_settings settings = { seed, plan->down_after_ns, servers, plan->sentinels };
+        deploy->sentinels = sim_sentinels_new(deploy->nodes, deploy->replication, &settings);
+    }
+    if (plan->topology == SIM_CLUSTER) {
+        sim_cluster_settings settings = { seed, plan->down_after_ns, plan->primaries, servers };
+        deploy->cluster = sim_cluster_new(deploy->nodes, deploy->replication, &settings);
+    }
+}
+
 sim_deploy *sim_deploy_new(const sim_deploy_plan *plan)
 {
     sim_deploy *deploy = bwl_room_for(1, sizeof *deploy);
@@ -160,11 +193,7 @@ sim_deploy *sim_deploy_new(const sim_deploy_plan *plan)
         new_node(deploy, i, &seed);
     if (plan->replicas > 0)
         begin_replication(deploy, bwl_dice_draw(&seed));
-    if (plan->sentinels > 0) {
-        sim_sentinels_settings settings = { bwl_dice_draw(&seed), plan->down_after_ns,
-                                            data_servers(plan), plan->sentinels };
-        deploy->sentinels = sim_sentinels_new(deploy->nodes, deploy->replication, &settings);
-    }
+    begin_roles(deploy, bwl_dice_draw(&seed));
     sim_deploy_names(deploy, true);
     return deploy;
 }
@@ -173,6 +202,7 @@ void sim_deploy_free(sim_deploy *deploy)
 {
     if (deploy == NULL)
         return;
+    sim_cluster_free(deploy->cluster);
     sim_sentinels_free(deploy->sentinels);
     sim_replication_free(deploy->replication);
     for (unsigned i = 0; i < deploy->count; i++)
@@ -197,6 +227,8 @@ void sim_deploy_start(sim_deploy *deploy, unsigned server)
         sim_replication_started(deploy->replication, server);
     if (deploy->sentinels != NULL)
         sim_sentinels_started(deploy->sentinels, server);
+    if (deploy->cluster != NULL)
+        sim_cluster_started(deploy->cluster, server);
 }
 
 void sim_deploy_kill(sim_deploy *deploy, unsigned server, bool silent)
@@ -238,12 +270,20 @@ void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words)
     sim_node_command(deploy->nodes[server], words);
 }
 
-void sim_deploy_failover(sim_deploy *deploy, bool silent)
+void sim_deploy_failover(sim_deploy *deploy, unsigned server, bool silent)
 {
     if (deploy->sentinels != NULL)
         sim_sentinels_failover(deploy->sentinels);
-    else
+    else if (deploy->cluster != NULL)
+        sim_cluster_failover(deploy->cluster, server);
+    else if (deploy->replication != NULL)
         replace(deploy, silent);
+}
+
+void sim_deploy_move_slot(sim_deploy *deploy, const char *key, unsigned server)
+{
+    if (deploy->cluster != NULL)
+        sim_cluster_move_slot(deploy->cluster, key, server);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

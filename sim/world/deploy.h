@@ -6,6 +6,7 @@
  *      redlock     3 or 5 servers that do not know each other
  *      sync        a primary with replicas; its name leads to another one after a failover
  *      sentinel    a primary with replicas, and three sentinels; see sentinels.h
+ *      cluster     three primaries, each with a replica or without; see cluster.h
  *
  * Server n is on host n, with the name redis-(n + 1); sentinels come last, as sentinel-1 ...
  */
@@ -20,6 +21,7 @@ typedef enum sim_topology {
     SIM_REDLOCK,
     SIM_SYNC,
     SIM_SENTINEL,
+    SIM_CLUSTER,
     SIM_TOPOLOGIES_END,
 } sim_topology;
 
@@ -28,7 +30,7 @@ typedef struct sim_deploy_plan {
     unsigned      primaries; /* or independent servers */
     unsigned      replicas;  /* of each primary */
     unsigned      sentinels;
-    int64_t       down_after_ns;
+    int64_t       down_after_ns; /* of a sentinel; node-timeout of a cluster */
     unsigned      replicas_min; /* min-replicas-to-write */
     int64_t       lag_ns;       /* see replication.h */
     size_t        backlog;
@@ -59,10 +61,16 @@ void sim_deploy_pause(sim_deploy *deploy, unsigned server, bool pauses);
 void sim_deploy_clock(sim_deploy *deploy, unsigned server, int64_t step_ns);
 void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words);
 
-/* The primary dies (`silent`: see sim_node_kill), and its best replica takes its place.  The old one is started later, and is a
- * replica then.  Nothing happens without a replica that runs.  With sentinels: SENTINEL FAILOVER,
- * and nobody dies. */
-void sim_deploy_failover(sim_deploy *deploy, bool silent);
+/* The primary of this server's shard gets another role:
+ * sync      it dies (`silent`: see sim_node_kill), and its best replica takes its place.  It is
+ *           started later, and is a replica then;
+ * sentinel  SENTINEL FAILOVER: nobody dies;
+ * cluster   CLUSTER FAILOVER: the same, and nothing is lost.
+ * Nothing happens without a replica that runs. */
+void sim_deploy_failover(sim_deploy *deploy, unsigned server, bool silent);
+
+/* In a cluster: the slot of a key moves to the shard of this server. */
+void sim_deploy_move_slot(sim_deploy *deploy, const char *key, unsigned server);
 
 /* The name service answers, or it does not. */
 void sim_deploy_names(sim_deploy *deploy, bool answers);

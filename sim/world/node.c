@@ -296,6 +296,33 @@ void sim_node_set_services(sim_node *node, const model_sentinel_view *view)
     settle(node);
 }
 
+void sim_node_set_view(sim_node *node, const model_cluster_view *view)
+{
+    if (node->server == NULL)
+        return;
+    model_server_set_view(node->server, view, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_deliver(sim_node *node, bool is_sharded, const char *channel, size_t channel_size,
+                      const char *message, size_t message_size)
+{
+    if (node->server == NULL)
+        return;
+    model_server_deliver(node->server, is_sharded, channel, channel_size, message, message_size);
+    settle(node);
+}
+
+bool sim_node_move_key(sim_node *from, sim_node *to, unsigned slot)
+{
+    bool has_moved = model_server_move_key(from->server, to->server, slot, sim_node_wall_us(from),
+                                           sim_node_wall_us(to));
+
+    settle(to);
+    settle(from);
+    return has_moved;
+}
+
 bool sim_node_answers(const sim_node *node)
 {
     return node->server != NULL && !node->is_paused;

@@ -75,3 +75,7 @@ void sim_node_load(sim_node *node, const model_dataset *dataset, uint64_t offset
 void sim_node_acked(sim_node *node, unsigned replica, uint64_t offset);
 void sim_node_lost_replica(sim_node *node, unsigned replica);
 void sim_node_set_services(sim_node *node, const model_sentinel_view *view);
+void sim_node_set_view(sim_node *node, const model_cluster_view *view);
+void sim_node_deliver(sim_node *node, bool is_sharded, const char *channel, size_t channel_size,
+                      const char *message, size_t message_size);
+bool sim_node_move_key(sim_node *from, sim_node *to, unsigned slot); /* both run */

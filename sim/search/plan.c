@@ -313,7 +313,7 @@ static void adapt_clients(sim_plan *plan)
             load->late_ms = WAIT_LATE_MS;
         load->reply_ms = load->lease_ms / 3;
         if (plan->servers.topology == SIM_CLUSTER)
-            load->late_ms = load->reply_ms; /* of another node, which knows where the slot is */
+            load->late_ms = 3 * load->reply_ms; /* connections to other nodes before */
     }
 }
 

@@ -82,8 +82,8 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
+.PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-mutants shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -107,9 +107,12 @@ help:
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make explore         every state of every scenario of the lab (four minutes)'
 	@echo 'make model           the models of the lab beside a real server, with many more sequences than make test'
+	@echo 'make simulate        the library in simulated worlds: thousands of hours (five minutes; SEEDS=1..9)'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
+	@echo 'make simulate-mutants'
+	@echo '                     plant bugs in a copy of the tree; a simulated world must fail (an hour)'
 	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
 	@echo 'make interop         beside the lock libraries of other languages, which it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
@@ -246,6 +249,12 @@ model: deps
 explore: all
 	@tools/explore $(BUILD)
 
+# The library in simulated worlds. SEEDS=1..100000 for a night.
+SEEDS ?= 1..1600
+simulate: deps
+	@$(MAKE) --no-print-directory all
+	@$(BUILD)/bowline-sim --seeds $(SEEDS) --jobs $$(nproc) --shrink
+
 # Every protocol with every kind of fault, and the diagram of docs/lab.md.
 lab: all
 	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
@@ -261,6 +270,11 @@ lab-report: all
 # Plants bugs in a copy of the tree: each must make a test fail.
 mutants: deps
 	@tools/mutate.py
+
+# The same for the simulator: runs worlds until one fails. SIMULATE_ARGS='--seeds 50 WORD' tries fewer.
+SIMULATE_ARGS ?=
+simulate-mutants: deps
+	@tools/simulate_mutants.py $(SIMULATE_ARGS)
 
 # Figures of the sources; tests/house/shape.py has the limits, shape-owed.txt what is above one.
 shape:

@@ -1,7 +1,7 @@
 /*
  * main.c -- bowline-sim: the library in simulated worlds, from seeds.
  *
- *      bowline-sim --seeds 1..1000         runs the worlds of these seeds
+ *      bowline-sim --seeds 1..1000         runs the worlds of these seeds, in --jobs processes
  *      bowline-sim --seed 27 --show        runs one, and shows what happens
  *      bowline-sim --seed 27 --shrink      looks for the smallest part of it that fails
  */
@@ -14,12 +14,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { SHRINK_RUNS = 400, TWICE_IN = 16 };
+enum { SHRINK_RUNS = 400, TWICE_IN = 16, JOBS_MAX = 64 };
 
 typedef struct options {
     uint64_t first;
     uint64_t last;
+    unsigned jobs;
     bool     shows;
     bool     shrinks;
     bool     prints; /* each result */
@@ -126,9 +129,9 @@ static bool read_seeds(options *o, const char *text)
 static int usage(void)
 {
     (void)fputs(
-        "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--show] [--shrink] [--print]\n"
+        "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--jobs N] [--show] [--shrink]\n"
         "           [--faults MASK] [--clients MASK] [--length MS] [--activities N,N...]\n"
-        "           [--plain] [--topology NAME]\n",
+        "           [--plain] [--print] [--topology NAME]\n",
         stderr);
     return 2;
 }
@@ -140,6 +143,7 @@ static const struct option table[] = {
     { "shrink", no_argument, NULL, 'k' },
     { "print", no_argument, NULL, 'p' },
     { "faults", required_argument, NULL, 'f' },
+    { "jobs", required_argument, NULL, 'j' },
     { "clients", required_argument, NULL, 'c' },
     { "length", required_argument, NULL, 'l' },
     { "plain", no_argument, NULL, 'n' },
@@ -162,32 +166,83 @@ static bool read_options(options *o, int argc, char **argv)
         case 'f': o->rest.faults = strtoull(optarg, NULL, 0); break;
         case 'c': o->rest.clients = (unsigned)strtoul(optarg, NULL, 0); break;
         case 'l': o->rest.length_ms = strtoll(optarg, NULL, 10); break;
+        case 'j': o->jobs = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'n': o->rest.is_plain = true; break;
         case 'a': is_good = read_activities(&o->rest, optarg); break;
         case 't': is_good = read_topology(o, optarg); break;
         default: is_good = false;
         }
     }
-    return is_good && optind == argc;
+    return is_good && optind == argc && o->jobs >= 1 && o->jobs <= JOBS_MAX;
+}
+
+static totals run_seeds(const options *o, unsigned job)
+{
+    totals all = { 0 };
+
+    for (uint64_t seed = o->first + job; seed <= o->last; seed += o->jobs)
+        run_one(o, seed, &all);
+    return all;
+}
+
+static void add(totals *to, const totals *more)
+{
+    to->worlds += more->worlds;
+    to->failed += more->failed;
+    to->acquires += more->acquires;
+    to->grants += more->grants;
+    to->steps += more->steps;
+    to->hours += more->hours;
+}
+
+/* Each job writes its totals into its pipe.  A job that dies counts as a failed world. */
+static totals run_jobs(const options *o)
+{
+    totals all = { 0 };
+    int    ends[JOBS_MAX][2];
+    pid_t  pids[JOBS_MAX];
+
+    for (unsigned i = 0; i < o->jobs; i++) {
+        (void)fflush(NULL);
+        pids[i] = pipe(ends[i]) == 0 ? fork() : -1;
+        if (pids[i] == 0) {
+            totals mine = run_seeds(o, i);
+            bool   done = write(ends[i][1], &mine, sizeof mine) == (ssize_t)sizeof mine;
+            (void)fflush(NULL);
+            _exit(done ? EXIT_SUCCESS : EXIT_FAILURE);
+        }
+        (void)close(ends[i][1]);
+    }
+    for (unsigned i = 0; i < o->jobs; i++) {
+        totals mine = { 0 };
+        if (pids[i] < 0 || read(ends[i][0], &mine, sizeof mine) != (ssize_t)sizeof mine) {
+            (void)printf("job %u died\n", i);
+            mine.worlds = mine.failed = 1;
+        }
+        add(&all, &mine);
+        (void)close(ends[i][0]);
+        if (pids[i] > 0)
+            (void)waitpid(pids[i], NULL, 0);
+    }
+    return all;
 }
 
 int main(int argc, char **argv)
 {
-    options o     = { .first = 1, .last = 100, .rest = sim_rest_all() };
-    totals  all   = { 0 };
+    options o     = { .first = 1, .last = 100, .jobs = 1, .rest = sim_rest_all() };
     double  began = bwl_seconds();
 
     if (!read_options(&o, argc, argv))
         return usage();
     o.prints = o.prints || o.first == o.last;
     sim_say_begin(o.shows);
-    for (uint64_t seed = o.first; seed <= o.last; seed++)
-        run_one(&o, seed, &all);
+    totals all     = o.jobs > 1 ? run_jobs(&o) : run_seeds(&o, 0);
     double seconds = bwl_seconds() - began;
-    (void)printf("%" PRIu64 " worlds, %.2f virtual hours, %" PRIu64 " acquires, %" PRIu64
-                 " events in %.1f s: %.2f hours and %.0f acquires a second\n",
-                 all.worlds, all.hours, all.acquires, all.steps, seconds, all.hours / seconds,
-                 (double)all.acquires / seconds);
+    double cpu     = seconds * o.jobs;
+    (void)printf("%" PRIu64 " worlds, %.1f virtual hours, %" PRIu64 " acquires, %" PRIu64
+                 " events in %.1f s; in a second of a CPU %.2f hours and %.0f acquires\n",
+                 all.worlds, all.hours, all.acquires, all.steps, seconds, all.hours / cpu,
+                 (double)all.acquires / cpu);
     (void)printf("%" PRIu64 " passed, %" PRIu64 " failed\n", all.worlds - all.failed, all.failed);
     return all.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

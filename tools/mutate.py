@@ -40,18 +40,25 @@ def read_mutants(text):
     return mutants
 
 
+def planting_complaints(root, mutant, fields):
+    """Why a mutant of a list with these fields cannot be planted."""
+    if sorted(mutant) != sorted(("what",) + fields):
+        yield f"{mutant['what']}: needs exactly {', '.join(fields)}"
+        return
+    path = root / mutant["file"]
+    count = path.read_text(encoding="utf-8").count(mutant["old"]) if path.is_file() else 0
+    if count != 1:
+        yield f"{mutant['what']}: its text is {count} times in {mutant['file']}"
+    if mutant["old"] == mutant["new"]:
+        yield f"{mutant['what']}: changes nothing"
+
+
 def complaints(root, mutants, build_file):
     """The errors in a list: a mutant that cannot be planted, or whose test does not exist."""
     for m in mutants:
-        if sorted(m) != sorted(("what",) + FIELDS):
-            yield f"{m['what']}: needs exactly {', '.join(FIELDS)}"
+        yield from planting_complaints(root, m, FIELDS)
+        if "by" not in m:
             continue
-        path = root / m["file"]
-        count = path.read_text(encoding="utf-8").count(m["old"]) if path.is_file() else 0
-        if count != 1:
-            yield f"{m['what']}: its text is {count} times in {m['file']}"
-        if m["old"] == m["new"]:
-            yield f"{m['what']}: changes nothing"
         suite, _, name = m["by"].partition("/")
         listed = [f"\n  '{name}',\n"] if suite == "unit" else [f"['{suite}', '{name}']", f"['{suite}', '{name}', "]
         if not any(text in build_file for text in listed):
@@ -137,11 +144,20 @@ def outcome(tree, program):
     return status != 0, f"ends with {status} after {cases} cases"
 
 
-def try_one(tree, mutant, candidates):
+@contextlib.contextmanager
+def planted(tree, mutant):
+    """The tree has the fault meanwhile."""
     path = tree / mutant["file"]
     good = path.read_text(encoding="utf-8")
     path.write_text(good.replace(mutant["old"], mutant["new"]), encoding="utf-8")
     try:
+        yield
+    finally:
+        path.write_text(good, encoding="utf-8")
+
+
+def try_one(tree, mutant, candidates):
+    with planted(tree, mutant):
         for program in candidates:
             noticed, by = outcome(tree, program)
             if noticed is None:
@@ -149,14 +165,14 @@ def try_one(tree, mutant, candidates):
             if noticed:
                 return True, f"{program}: {by}"
         return False, "not noticed"
-    finally:
-        path.write_text(good, encoding="utf-8")
 
 
-def made_tree(tree):
+def made_tree(name, *options):
+    """A copy of the tree with a build of its own, in the directory of all copies."""
+    tree = ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / name
     copy_tree(tree)
     if not (tree / "build" / "build.ninja").exists():
-        setup = ["meson", "setup", "-Doptimization=0", str(tree / "build"), str(tree)]
+        setup = ["meson", "setup", *options, str(tree / "build"), str(tree)]
         subprocess.run(setup, check=True, stdout=subprocess.DEVNULL)
     return tree
 
@@ -175,7 +191,7 @@ def main(words):
     trees = queue.SimpleQueue()
     workers = max(1, min(len(mutants), WORKERS_PER_CPU * (os.cpu_count() or 1)))
     for number in range(workers):
-        trees.put(made_tree(ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / f"tree-{number}"))
+        trees.put(made_tree(f"tree-{number}", "-Doptimization=0"))
 
     def tried(mutant):
         tree = trees.get()

@@ -5,6 +5,7 @@
 
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
+#include "sim/kernel/listeners.h"
 #include "sim/kernel/say.h"
 
 #include <assert.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 
 enum {
-    LISTENERS_MAX   = 64,
     PROCESSES_MAX   = 1024,
     SERVER_PATIENCE = 300, /* seconds until a server gives up a silent client: tcp-keepalive */
 };
@@ -65,17 +65,9 @@ struct sim_connection {
     sim_event         *server_gives_up;
 };
 
-typedef struct listener {
-    sim_host           host;
-    uint16_t           port;
-    const sim_service *service; /* NULL: none */
-    void              *arg;
-} listener;
-
 static struct {
     sim_network_settings settings;
     uint64_t             seed;
-    listener             listeners[LISTENERS_MAX];
     sim_connection      *connections; /* the oldest first */
     unsigned             numbers;
     bool                 is_cut[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
@@ -87,6 +79,7 @@ static struct {
 void sim_network_begin(const sim_network_settings *settings)
 {
     memset(&net, 0, sizeof net);
+    sim_listeners_begin();
     net.settings = *settings;
     net.seed     = settings->seed;
 }
@@ -409,7 +402,7 @@ void sim_connection_reset(sim_connection *c, size_t keep)
     send_end(&c->down, HALF_RST);
 }
 
-/* ---- silence ---------------------------------------------------------------------------------- */
+/* ---- silence --------------------------------------------------------------------------------- */
 
 static void client_gives_up(void *arg)
 {
@@ -451,16 +444,6 @@ static void limit_silence(sim_connection *c)
 
 /* ---- the client ------------------------------------------------------------------------------ */
 
-static listener *find_listener(sim_host host, uint16_t port)
-{
-    for (unsigned i = 0; i < LISTENERS_MAX; i++) {
-        listener *l = &net.listeners[i];
-        if (l->service != NULL && l->host == host && l->port == port)
-            return l;
-    }
-    return NULL;
-}
-
 static void is_connected(void *arg)
 {
     sim_connection *c = arg;
@@ -484,8 +467,8 @@ static void reach(void *arg)
     c->connects = NULL;
     if (is_cut(&c->up))
         return;
-    listener *l = find_listener(c->to, c->port);
-    c->is_busy  = true;
+    const sim_listener *l = sim_listener_find(c->to, c->port);
+    c->is_busy            = true;
     if (l != NULL) {
         c->service = l->service;
         c->arg     = l->service->accepted(l->arg, c, c->from);
@@ -605,25 +588,6 @@ bool sim_connection_at_end(const sim_connection *c)
 
 /* ---- services -------------------------------------------------------------------------------- */
 
-void sim_listen(sim_host host, uint16_t port, const sim_service *service, void *arg)
-{
-    unsigned i = 0;
-
-    assert(find_listener(host, port) == NULL);
-    while (i < LISTENERS_MAX && net.listeners[i].service != NULL)
-        i++;
-    assert(i < LISTENERS_MAX);
-    net.listeners[i] = (listener){ host, port, service, arg };
-}
-
-void sim_unlisten(sim_host host, uint16_t port)
-{
-    listener *l = find_listener(host, port);
-
-    if (l != NULL)
-        l->service = NULL;
-}
-
 void sim_connection_send(sim_connection *c, const char *bytes, size_t size)
 {
     if (c->down.end == HALF_OPEN && size > 0)
@@ -643,10 +607,7 @@ void sim_host_kill(sim_host host, bool silent)
 {
     sim_connection *next;
 
-    for (unsigned i = 0; i < LISTENERS_MAX; i++) {
-        if (net.listeners[i].host == host)
-            net.listeners[i].service = NULL;
-    }
+    sim_unlisten_all(host);
     net.is_paused[host] = false;
     net.is_silent[host] = silent;
     for (sim_connection *c = net.connections; c != NULL; c = next) {

@@ -54,9 +54,6 @@ void sim_network_change(const sim_network_settings *settings); /* for what is se
 
 /* ---- the side of the services ---------------------------------------------------------------- */
 
-void sim_listen(sim_host host, uint16_t port, const sim_service *service, void *arg);
-void sim_unlisten(sim_host host, uint16_t port);
-
 /* The service sends, or closes the connection after what it has sent. */
 void sim_connection_send(sim_connection *connection, const char *bytes, size_t size);
 void sim_connection_close(sim_connection *connection);

@@ -8,16 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROUNDING_MS = 1 };
+
 struct check_hold {
     check_hold  *next;
     unsigned     name;
     sim_process *process;
     uint64_t     fence;
     int64_t      until; /* by its boot clock */
+    int64_t      ends;  /* the latest time by that clock */
+};
+
+struct check_wait {
+    check_wait  *next;
+    unsigned     name;
+    sim_process *process;
+    int64_t      since; /* by the world's clock */
+    int64_t      until;
+    unsigned     overtaken;
 };
 
 static struct {
     check_rules rules;
+    check_wait *waits;
     check_hold *holds[CHECK_NAMES_MAX];
     uint64_t    fences[CHECK_NAMES_MAX]; /* the last one of each name */
     uint64_t    grants;
@@ -30,12 +43,24 @@ void check_begin(check_rules rules)
     check.rules = rules;
 }
 
+static void forget(check_wait *wait)
+{
+    check_wait **link = &check.waits;
+
+    while (*link != wait)
+        link = &(*link)->next;
+    *link = wait->next;
+    free(wait);
+}
+
 void check_end(void)
 {
     for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
         while (check.holds[i] != NULL)
             check_over(check.holds[i]);
     }
+    while (check.waits != NULL)
+        forget(check.waits);
 }
 
 void check_fail(const char *format, ...)
@@ -59,16 +84,53 @@ uint64_t check_grants(void)
     return check.grants;
 }
 
-static int64_t until(const sim_process *process, int64_t left_ms)
-{
-    int64_t now = sim_clock_read(process, SIM_CLOCK_BOOT);
+/* ---- the order ------------------------------------------------------------------------------- */
 
-    return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
+check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms)
+{
+    check_wait *wait = bwl_room_for(1, sizeof *wait);
+
+    *wait       = (check_wait){ .next    = check.waits,
+                                .name    = name,
+                                .process = process,
+                                .since   = sim_now(),
+                                .until   = wait_ms < 0 ? SIM_NEVER : sim_now() + wait_ms * SIM_MS };
+    check.waits = wait;
+    return wait;
+}
+
+static void overtake(const check_wait *granted)
+{
+    for (check_wait *w = check.waits; w != NULL; w = w->next) {
+        if (w->name != granted->name || w->process == granted->process ||
+            w->since + check.rules.order_ns >= granted->since ||
+            w->until - check.rules.order_ns <= sim_now())
+            continue;
+        if (++w->overtaken > check.rules.turns)
+            check_fail("order: lock %u, %s has waited for %" PRId64 " ms, and %s for %" PRId64
+                       " ms was served before it",
+                       w->name, sim_process_name(w->process), (sim_now() - w->since) / SIM_MS,
+                       sim_process_name(granted->process), (sim_now() - granted->since) / SIM_MS);
+    }
+}
+
+void check_wait_over(check_wait *wait, bool is_granted)
+{
+    if (is_granted && check.rules.order_ns != SIM_NEVER)
+        overtake(wait);
+    forget(wait);
+}
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+static bool relies(const check_hold *hold)
+{
+    return sim_clock_read(hold->process, SIM_CLOCK_BOOT) < hold->until;
 }
 
 /* While two hold the lock, because the server has lost the first grant, the first may be the second
- * to learn of its grant, and may hand the lock on to other threads of its client.  Then the order in
- * which grants are learned of says nothing. */
+ * to learn of its grant, and may hand the lock on to other threads of its client.  Then the order
+ * in which grants are learned of says nothing. */
 static void compare_fence(unsigned name, const sim_process *process, uint64_t fence)
 {
     if (check.rules.has_fences && check.rules.excludes && fence <= check.fences[name])
@@ -78,7 +140,7 @@ static void compare_fence(unsigned name, const sim_process *process, uint64_t fe
         check.fences[name] = fence;
 }
 
-check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t left_ms)
+check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t until)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
 
@@ -86,17 +148,31 @@ check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, i
                                       .name    = name,
                                       .process = process,
                                       .fence   = fence,
-                                      .until   = until(process, left_ms) };
+                                      .ends    = SIM_NEVER,
+                                      .until   = until };
     check.holds[name] = hold;
     check.grants++;
-    compare_fence(name, process, fence);
+    /* A grant that has ended before the process learns of it is no claim. */
+    if (relies(hold))
+        compare_fence(name, process, fence);
     sim_trace(10, name, fence);
     return hold;
 }
 
-void check_left(check_hold *hold, int64_t left_ms)
+void check_longest(check_hold *hold, int64_t max_ms)
 {
-    hold->until = until(hold->process, left_ms);
+    if (max_ms > 0)
+        hold->ends =
+            sim_clock_read(hold->process, SIM_CLOCK_BOOT) + (max_ms + ROUNDING_MS) * SIM_MS;
+    check_until(hold, hold->until);
+}
+
+void check_until(check_hold *hold, int64_t until)
+{
+    hold->until = until;
+    if (relies(hold) && until > hold->ends)
+        check_fail("max-hold: lock %u, %s relies on it for %" PRId64 " us more than it may",
+                   hold->name, sim_process_name(hold->process), (until - hold->ends) / SIM_US);
 }
 
 void check_over(check_hold *hold)
@@ -111,6 +187,11 @@ void check_over(check_hold *hold)
 
 void check_killed(const sim_process *process)
 {
+    for (check_wait *wait = check.waits, *next; wait != NULL; wait = next) {
+        next = wait->next;
+        if (wait->process == process)
+            forget(wait);
+    }
     for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
         for (check_hold *hold = check.holds[i], *next; hold != NULL; hold = next) {
             next = hold->next;
@@ -118,11 +199,6 @@ void check_killed(const sim_process *process)
                 check_over(hold);
         }
     }
-}
-
-static bool relies(const check_hold *hold)
-{
-    return sim_clock_read(hold->process, SIM_CLOCK_BOOT) < hold->until;
 }
 
 /* At most one claim to each name. */

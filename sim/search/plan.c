@@ -21,6 +21,7 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_SERVER_POWER]         = "server-power",
     [FAULT_SERVER_CLOCK]         = "server-clock-back",
     [FAULT_SCRIPTS_FLUSHED]      = "scripts-flushed",
+    [FAULT_MEMORY_FULL]          = "memory-full",
     [FAULT_DATA_FLUSHED]         = "data-flushed",
     [FAULT_SERVER_CLOCK_FORWARD] = "server-clock-forward",
     [FAULT_SERVERS_CUT]          = "servers-cut",
@@ -75,16 +76,33 @@ static void draw_network(sim_network_settings *ret_network, uint64_t *seed)
     };
 }
 
+/* Hours of a few locks, with long leases: what needs time, and nothing else. */
+static void slow_down(sim_plan *plan, uint64_t *seed)
+{
+    plan->length_ms = spread(seed, 600000, INT64_C(20) * 3600 * 1000);
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load  = &plan->clients[i].load;
+        load->activities = load->activities > 2 ? 2 : load->activities;
+        load->threads    = load->threads > 2 ? 2 : load->threads;
+        load->pause_ms   = spread(seed, 1000, 600000);
+        load->hold_ms    = spread(seed, 1, 120000);
+        load->lease_ms   = (uint32_t)spread(seed, 5000, 120000);
+        load->reply_ms   = load->lease_ms / 3;
+    }
+}
+
 static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
 {
     ret_client->load = (load_plan){
-        .seed       = bwl_dice_draw(seed),
-        .activities = (unsigned)between(seed, 1, 6),
-        .names      = (unsigned)spread(seed, 1, CHECK_NAMES_MAX),
-        .pause_ms   = spread(seed, 1, 4000),
-        .hold_ms    = spread(seed, 1, 8000),
-        .lease_ms   = (uint32_t)spread(seed, 400, 20000),
-        .closes_in  = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
+        .seed        = bwl_dice_draw(seed),
+        .activities  = (unsigned)between(seed, 1, 6),
+        .names       = (unsigned)spread(seed, 1, CHECK_NAMES_MAX),
+        .pause_ms    = spread(seed, 1, 4000),
+        .hold_ms     = spread(seed, 1, 8000),
+        .lease_ms    = (uint32_t)spread(seed, 400, 20000),
+        .threads     = draw(seed, 4) == 0 ? (unsigned)between(seed, 1, 6) : 0,
+        .max_hold_ms = draw(seed, 4) == 0 ? spread(seed, 1, 20000) : 0,
+        .closes_in   = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
     };
     ret_client->boot_ms        = spread(seed, 1, INT64_C(1) << 36);
     ret_client->wall_offset_ms = between(seed, -3600000, 3600000);
@@ -129,6 +147,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER:
     case FAULT_SCRIPTS_FLUSHED:
+    case FAULT_MEMORY_FULL:
     case FAULT_DATA_FLUSHED:
     case FAULT_KINDS_END: break;
     }
@@ -160,6 +179,7 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: return has_replicas ? 3 : 4;
+    case FAULT_MEMORY_FULL:
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
     case FAULT_CLIENT_KILLED:
@@ -335,7 +355,12 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         (ret_plan->servers.topology == SIM_SENTINEL && draw(&dice, 2) == 0))
         ret_plan->sync = (unsigned)between(&dice, 1, (int64_t)ret_plan->servers.replicas);
     draw_urls(ret_plan, &dice);
-    draw_faults(ret_plan, &dice);
+    if (draw(&dice, 6) == 0)
+        slow_down(ret_plan, &dice);
+    if (draw(&dice, 8) != 0)
+        draw_faults(ret_plan, &dice);
+    else
+        ret_plan->network.slow_in = 0;
     adapt_clients(ret_plan);
 }
 
@@ -385,11 +410,17 @@ check_rules sim_plan_rules(const sim_plan *plan)
 {
     bool have_fences = true;
 
+    bool is_calm = plan->faults_count == 0 && plan->network.slow_in == 0;
+    /* A request is sent at once, but the first one of a connection is behind its handshake. */
+    int64_t order_ns = 40 * plan->network.delay_max_ns + 200 * (int64_t)SIM_MS;
+
     for (unsigned i = 0; i < plan->clients_count; i++)
         have_fences = have_fences && plan->clients[i].has_fence;
     return (check_rules){
         .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD),
         .has_fences = have_fences && (!has(plan, FAULT_SERVER_CLOCK) || !loses(plan)),
+        .order_ns   = is_calm && have_fences && plan->sync == 0 ? order_ns : SIM_NEVER,
+        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
 }
 

@@ -29,6 +29,7 @@ typedef enum plan_fault_kind {
     FAULT_SERVER_POWER,  /* lost and back */
     FAULT_SERVER_CLOCK,  /* goes back */
     FAULT_SCRIPTS_FLUSHED,
+    FAULT_MEMORY_FULL,
     FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
     FAULT_SERVER_CLOCK_FORWARD,
     FAULT_SERVERS_CUT,   /* one from all others, or from one: `target` */

@@ -165,6 +165,9 @@ static void end_fault(void *arg)
     case FAULT_CUT_FROM_SERVER: cut(fault, false, true, false); break;
     case FAULT_CUT: cut(fault, true, true, false); break;
     case FAULT_SLOW: slow_down(false); break;
+    case FAULT_MEMORY_FULL:
+        sim_deploy_command(w.servers, fault->server, "CONFIG SET maxmemory 0");
+        break;
     case FAULT_NAME_SERVER: sim_deploy_names(w.servers, true); break;
     case FAULT_SERVER_STOPPED: sim_deploy_pause(w.servers, fault->server, false); break;
     case FAULT_SERVER_KILLED:
@@ -216,6 +219,9 @@ static void begin_fault(void *arg)
     case FAULT_SLOT_MOVED: move_slot(fault); break;
     case FAULT_SCRIPTS_FLUSHED:
         sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH");
+        break;
+    case FAULT_MEMORY_FULL:
+        sim_deploy_command(w.servers, fault->server, "CONFIG SET maxmemory 1");
         break;
     case FAULT_DATA_FLUSHED: sim_deploy_command(w.servers, fault->server, "FLUSHALL"); break;
     case FAULT_KINDS_END: break;

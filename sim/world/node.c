@@ -2,6 +2,7 @@
 
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
+#include "sim/kernel/listeners.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

@@ -76,6 +76,11 @@ MODULE_MAY_INCLUDE = {
     "bench": [*BENCH, "bench/report", "include", "src/core"],
     # The simulator. The server in it shares no code with the library: a common fault would not be seen.
     "sim/redis": [],
+    "sim/kernel": ["lab/base"],
+    "sim/world": ["sim/kernel", "sim/redis", "lab/base"],
+    "sim/load": ["sim/kernel", "include", "lab/base"],
+    "sim/search": ["sim/load", "sim/world", "sim/redis", "sim/kernel", "include", "lab/base"],
+    "sim": ["sim/search", "sim/load", "sim/kernel", "lab/base"],
     "bindings": ["include"],
     "examples": ["include"],
 }

@@ -1,12 +1,13 @@
-"""tests/mutants.txt is current: every planted fault can be planted, and names a test that is built.
+"""tests/mutants.txt is current: every planted fault can be planted, and names a test that is built.  So is sim/mutants.txt.
 
-`make mutants` shows that the tests detect them; it takes too long for every run.
+`make mutants` and `make simulate-mutants` show that they are detected; that takes too long for every run.
 """
 
 import os
 import pathlib
 
 import mutate
+import simulate_mutants
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 
@@ -20,6 +21,12 @@ def test_every_fault_can_be_planted():
     text = (SOURCE / "tests" / "mutants.txt").read_text(encoding="utf-8")
     assert len(mutate.read_mutants(text)) >= 12
     assert complaints(SOURCE, text, build_file) == []
+
+
+def test_every_fault_for_the_simulator_can_be_planted():
+    mutants = mutate.read_mutants((SOURCE / "sim" / "mutants.txt").read_text(encoding="utf-8"))
+    assert len(mutants) >= 60
+    assert list(simulate_mutants.complaints(SOURCE, mutants)) == []
 
 
 GOOD = "[it is wrong]\nfile: a.c\nold: one\nnew: two\nby: live/x\n"
@@ -52,3 +59,14 @@ def test_a_field_that_is_missing_is_noticed(tmp_path):
     assert complaints(tmp_path, GOOD.replace("by: live/x\n", "")) == [
         "it is wrong: needs exactly file, old, new, by"
     ]
+
+
+def test_a_fault_for_the_simulator_says_whether_it_is_found(tmp_path):
+    (tmp_path / "a.c").write_text("one\n")
+
+    def wrong(found):
+        text = GOOD.replace("by: live/x", f"found: {found}")
+        return list(simulate_mutants.complaints(tmp_path, mutate.read_mutants(text)))
+
+    assert wrong("yes") == wrong("no, it changes only a text") == []
+    assert wrong("no") == wrong("perhaps") == ["it is wrong: found is yes, or no and why"]

@@ -27,6 +27,7 @@ typedef struct options {
     bool     shrinks;
     bool     prints; /* each result */
     sim_rest rest;
+    sim_topology only; /* 0: any */
 } options;
 
 typedef struct totals {
@@ -46,11 +47,14 @@ static void print_result(uint64_t seed, const sim_result *r)
                  r->counts.acquires, r->grants, r->trace);
 }
 
-static void print_rest(uint64_t seed, const sim_rest *rest)
+static void print_rest(uint64_t seed, sim_topology only, const sim_rest *rest)
 {
-    (void)printf("replay with: bowline-sim --seed %" PRIu64 " --faults 0x%" PRIx64
+    (void)printf("replay with: bowline-sim --seed %" PRIu64, seed);
+    if (only != 0)
+        (void)printf(" --topology %s", sim_topology_name(only));
+    (void)printf(" --faults 0x%" PRIx64
                  " --clients 0x%x --length %" PRId64 " --activities ",
-                 seed, rest->faults, rest->clients, rest->length_ms);
+                 rest->faults, rest->clients, rest->length_ms);
     for (unsigned i = 0; i < PLAN_CLIENTS_MAX; i++)
         (void)printf("%s%u", i > 0 ? "," : "", rest->activities[i] > 8 ? 8 : rest->activities[i]);
     (void)printf("%s --show\n", rest->is_plain ? " --plain" : "");
@@ -62,7 +66,7 @@ static void run_one(const options *o, uint64_t seed, totals *all)
     sim_result result;
     sim_result again;
 
-    sim_plan_draw(&plan, seed);
+    sim_plan_draw(&plan, seed, o->only);
     sim_plan_leave(&plan, &o->rest);
     if (o->shows)
         sim_plan_print(&plan, stdout);
@@ -84,9 +88,9 @@ static void run_one(const options *o, uint64_t seed, totals *all)
     if (result.failed || o->prints)
         print_result(seed, &result);
     if (result.failed && o->shrinks) {
-        sim_rest rest = sim_shrink(seed, &result, SHRINK_RUNS);
+        sim_rest rest = sim_shrink(seed, o->only, &result, SHRINK_RUNS);
         print_result(seed, &result);
-        print_rest(seed, &rest);
+        print_rest(seed, o->only, &rest);
     }
 }
 
@@ -100,6 +104,15 @@ static bool read_activities(sim_rest *rest, const char *text)
         text = *end == ',' ? end + 1 : end;
     }
     return true;
+}
+
+static bool read_topology(options *o, const char *text)
+{
+    for (sim_topology t = SIM_SINGLE; t < SIM_TOPOLOGIES_END; t++) {
+        if (strcmp(text, sim_topology_name(t)) == 0)
+            o->only = t;
+    }
+    return o->only != 0;
 }
 
 static bool read_seeds(options *o, const char *text)
@@ -118,7 +131,7 @@ static int usage(void)
     (void)fputs(
         "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--jobs N] [--show] [--shrink]\n"
         "           [--faults MASK] [--clients MASK] [--length MS] [--activities N,N...]\n"
-        "           [--plain] [--print]\n",
+        "           [--plain] [--print] [--topology NAME]\n",
         stderr);
     return 2;
 }
@@ -135,6 +148,7 @@ static const struct option table[] = {
     { "length", required_argument, NULL, 'l' },
     { "plain", no_argument, NULL, 'n' },
     { "activities", required_argument, NULL, 'a' },
+    { "topology", required_argument, NULL, 't' },
     { NULL, 0, NULL, 0 },
 };
 
@@ -155,6 +169,7 @@ static bool read_options(options *o, int argc, char **argv)
         case 'j': o->jobs = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'n': o->rest.is_plain = true; break;
         case 'a': is_good = read_activities(&o->rest, optarg); break;
+        case 't': is_good = read_topology(o, optarg); break;
         default: is_good = false;
         }
     }

@@ -668,3 +668,8 @@ void sim_way_cut(sim_host from, sim_host to, bool is_cut_now)
     net.is_cut[from][to] = is_cut_now;
     ways_changed();
 }
+
+bool sim_way_is_open(sim_host from, sim_host to)
+{
+    return !net.is_cut[from][to];
+}

@@ -71,6 +71,7 @@ void sim_host_pause(sim_host host, bool pauses);
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 void sim_way_cut(sim_host from, sim_host to, bool is_cut);
+bool sim_way_is_open(sim_host from, sim_host to);
 
 /* Open connections; the nth one, in the order in which they were opened. */
 unsigned        sim_connections_count(void);

@@ -23,6 +23,9 @@ typedef struct load_plan {
     int64_t     max_hold_ms; /* of every second hold; 0: none */
     uint32_t    lease_ms;
     uint32_t    reply_ms;
+    uint32_t    late_ms;    /* an operation may end so late beyond what is documented */
+    bool        is_beside;  /* others take these names with another protocol */
+    bool        never_asks; /* who holds a lock */
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
     bool        may_fail;   /* the world has faults: UNREACHABLE, UNKNOWN, LOST may happen */
     bool        may_refuse; /* also REFUSED */

@@ -118,6 +118,10 @@ bool model_server_asked_to_follow(model_server *server, char ret_host[256], uint
 bool model_server_configure(model_server *server, const char *name, const char *value);
 /* The view is copied.  Links whose channels belong to another node now are told. */
 void model_server_set_view(model_server *server, const model_cluster_view *view, int64_t now_us);
+/* MIGRATE of the first key of a slot; false: there is none. */
+bool     model_server_move_key(model_server *from, model_server *to, unsigned slot, int64_t from_us,
+                               int64_t to_us);
+unsigned model_key_slot(const char *key, size_t size);
 /* A message that another node of the cluster published. */
 void model_server_deliver(model_server *server, bool is_sharded, const char *channel,
                           size_t channel_size, const char *message, size_t message_size);

@@ -24,12 +24,20 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_MEMORY_FULL]          = "memory-full",
     [FAULT_DATA_FLUSHED]         = "data-flushed",
     [FAULT_SERVER_CLOCK_FORWARD] = "server-clock-forward",
+    [FAULT_SERVERS_CUT]          = "servers-cut",
+    [FAULT_FAILOVER]             = "failover",
+    [FAULT_SLOT_MOVED]           = "slot-moved",
 };
 
 const char *sim_fault_name(plan_fault_kind kind)
 {
     return fault_names[kind];
 }
+
+enum {
+    SYNC_LEASE_MS = 900, /* with sync=, a reply may take 250 ms at least */
+    WAIT_LATE_MS  = 250, /* and WAIT may end so late */
+};
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -96,7 +104,6 @@ static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
         .max_hold_ms = draw(seed, 4) == 0 ? spread(seed, 1, 20000) : 0,
         .closes_in   = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
     };
-    ret_client->load.reply_ms  = ret_client->load.lease_ms / 3;
     ret_client->boot_ms        = spread(seed, 1, INT64_C(1) << 36);
     ret_client->wall_offset_ms = between(seed, -3600000, 3600000);
     ret_client->rate_ppm       = (int32_t)between(seed, -4000, 4000);
@@ -110,6 +117,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     *ret_fault = (plan_fault){
         .kind      = kind,
         .target    = (unsigned)draw(seed, plan->clients_count),
+        .server    = (unsigned)draw(seed, sim_deploy_count(&plan->servers)),
         .at_ms     = (int64_t)draw(seed, (uint64_t)plan->length_ms),
         .length_ms = spread(seed, 1, 30000),
     };
@@ -121,6 +129,12 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
         break;
     case FAULT_SERVER_CLOCK:
     case FAULT_SERVER_CLOCK_FORWARD: ret_fault->amount = spread(seed, 1, 3600000); break;
+    case FAULT_SERVERS_CUT:
+        ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
+        ret_fault->amount = between(seed, 1, 3) | (draw(seed, 2) == 0 ? PLAN_CUT_ALL : 0);
+        break;
+    case FAULT_SLOT_MOVED: ret_fault->amount = between(seed, 0, CHECK_NAMES_MAX - 1); break;
+    case FAULT_FAILOVER: ret_fault->amount = between(seed, 0, 1); break; /* its host lost power */
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
     case FAULT_CLIENT_KILLED:
@@ -150,6 +164,38 @@ static void sort_faults(sim_plan *plan)
     }
 }
 
+/* In a world with replicas servers fail more often; and a jump of a clock there breaks a lock. */
+static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
+{
+    bool has_replicas = plan->servers.replicas > 0;
+
+    switch (kind) {
+    case FAULT_DATA_FLUSHED:
+    case FAULT_SERVER_CLOCK_FORWARD: return 16;
+    case FAULT_SERVER_CLOCK: return has_replicas ? 16 : 4;
+    case FAULT_SERVERS_CUT:
+    case FAULT_FAILOVER: return has_replicas ? 2 : 0;
+    case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
+    case FAULT_SERVER_STOPPED:
+    case FAULT_SERVER_KILLED:
+    case FAULT_SERVER_POWER: return has_replicas ? 3 : 4;
+    case FAULT_MEMORY_FULL:
+    case FAULT_CLIENT_STOPPED:
+    case FAULT_CLIENT_SUSPENDED:
+    case FAULT_CLIENT_KILLED:
+    case FAULT_CLIENT_CLOCK:
+    case FAULT_RESET:
+    case FAULT_CUT_TO_SERVER:
+    case FAULT_CUT_FROM_SERVER:
+    case FAULT_CUT:
+    case FAULT_SLOW:
+    case FAULT_NAME_SERVER:
+    case FAULT_SCRIPTS_FLUSHED:
+    case FAULT_KINDS_END: break;
+    }
+    return 4;
+}
+
 /* Each kind is in this world or not; so a rare combination is not drowned by the others. */
 static void draw_faults(sim_plan *plan, uint64_t *seed)
 {
@@ -157,8 +203,8 @@ static void draw_faults(sim_plan *plan, uint64_t *seed)
     unsigned        kinds_count = 0;
 
     for (plan_fault_kind k = FAULT_CLIENT_STOPPED; k < FAULT_KINDS_END; k++) {
-        unsigned one_in = k >= FAULT_DATA_FLUSHED ? 16 : 4;
-        if (draw(seed, one_in) == 0)
+        unsigned chances = one_in(plan, k);
+        if (chances > 0 && draw(seed, chances) == 0)
             kinds[kinds_count++] = k;
     }
     if (kinds_count == 0)
@@ -178,61 +224,215 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
     return false;
 }
 
-void sim_plan_draw(sim_plan *ret_plan, uint64_t seed)
+static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topology only)
+{
+    sim_topology topology = (sim_topology)between(seed, SIM_SINGLE, SIM_TOPOLOGIES_END - 1);
+
+    *ret_servers = (sim_deploy_plan){
+        .topology  = only != 0 ? only : topology,
+        .primaries = 1,
+        .version   = (model_version)between(seed, MODEL_REDIS_6_2, MODEL_VALKEY_9),
+        .disk      = SIM_DISK_ALWAYS,
+        .seed      = bwl_dice_draw(seed),
+    };
+    bool forgets = draw(seed, 4) == 0;
+    if (ret_servers->topology == SIM_REDLOCK) {
+        ret_servers->primaries       = draw(seed, 2) == 0 ? 3 : 5;
+        ret_servers->wall_differs_ns = 60 * SIM_S;
+        forgets                      = draw(seed, 2) == 0; /* they may */
+    }
+    if (ret_servers->topology >= SIM_SENTINEL)
+        ret_servers->down_after_ns = spread(seed, 500 * SIM_MS, 10 * SIM_S);
+    if (ret_servers->topology == SIM_SENTINEL)
+        ret_servers->sentinels = 3;
+    if (ret_servers->topology == SIM_CLUSTER)
+        ret_servers->primaries = 3;
+    if (ret_servers->topology >= SIM_SYNC) {
+        bool is_cluster       = ret_servers->topology == SIM_CLUSTER;
+        ret_servers->replicas = (unsigned)between(seed, is_cluster ? 0 : 1, is_cluster ? 1 : 2);
+        ret_servers->lag_ns   = spread(seed, 50 * SIM_US, SIM_S);
+        ret_servers->backlog  = (size_t)spread(seed, 1024, 1 << 20);
+        if (draw(seed, 4) == 0 && ret_servers->replicas > 0)
+            ret_servers->replicas_min = 1;
+    }
+    if (forgets)
+        ret_servers->disk = (sim_disk)between(seed, SIM_DISK_SECOND, SIM_DISK_NONE);
+}
+
+/* What the clients take their locks with. */
+typedef enum plan_mix {
+    MIX_QUEUE = 1,
+    MIX_TURNS, /* each thread has its own place in the queue */
+    MIX_TOKEN,
+    MIX_QUEUE_AND_TOKEN,
+    MIX_REDISSON,
+    MIX_SYMFONY,
+    MIX_END,
+} plan_mix;
+
+static const char *option_of(plan_mix mix, unsigned client)
+{
+    switch (mix) {
+    case MIX_QUEUE: return "protocol=queue";
+    case MIX_TURNS: return "turns=1";
+    case MIX_TOKEN: return "protocol=token";
+    case MIX_QUEUE_AND_TOKEN: return client % 2 == 0 ? "protocol=queue" : "protocol=token";
+    case MIX_REDISSON: return "profile=redisson";
+    case MIX_SYMFONY: return "profile=symfony";
+    case MIX_END: break;
+    }
+    return "";
+}
+
+static plan_mix draw_mix(const sim_plan *plan, uint64_t *seed)
+{
+    plan_mix last = plan->sync > 0 ? MIX_QUEUE_AND_TOKEN : MIX_END - 1;
+
+    return draw(seed, 2) == 0 ? MIX_QUEUE : (plan_mix)between(seed, MIX_QUEUE, last);
+}
+
+static void draw_urls(sim_plan *plan, uint64_t *seed)
+{
+    plan_mix mix        = draw_mix(plan, seed);
+    bool     is_redlock = plan->servers.topology == SIM_REDLOCK;
+    char     base[PLAN_URL_MAX - 64];
+
+    sim_deploy_url(&plan->servers, base, sizeof base);
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        plan_client *client = &plan->clients[i];
+        char         sync[24] = "";
+        if (plan->sync > 0)
+            (void)snprintf(sync, sizeof sync, "&sync=%u", plan->sync);
+        (void)snprintf(client->url, sizeof client->url, "%s%s%s%s", base, is_redlock ? "" : "?",
+                       is_redlock ? "" : option_of(mix, i), sync);
+        client->load.is_beside = mix == MIX_QUEUE_AND_TOKEN;
+        client->has_fence      = !is_redlock && mix <= MIX_TURNS;
+    }
+}
+
+/* A server that has just started has no vote; replicas may be late; a slot moves. */
+static bool topology_refuses(const sim_plan *plan)
+{
+    return plan->servers.topology != SIM_SINGLE;
+}
+
+/* What a topology asks of the programs. */
+static void adapt_clients(sim_plan *plan)
+{
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load  = &plan->clients[i].load;
+        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0;
+        load->may_refuse = load->may_fail || topology_refuses(plan);
+        if (plan->servers.topology == SIM_REDLOCK) {
+            load->lease_ms   = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
+            load->never_asks = true; /* the library refuses it below a lease of 30 s */
+        }
+        if (plan->sync > 0 && load->lease_ms < SYNC_LEASE_MS)
+            load->lease_ms = SYNC_LEASE_MS;
+        if (plan->sync > 0)
+            load->late_ms = WAIT_LATE_MS;
+        load->reply_ms = load->lease_ms / 3;
+        if (plan->servers.topology == SIM_CLUSTER)
+            load->late_ms = 3 * load->reply_ms; /* connections to other nodes before */
+    }
+}
+
+void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
 
     memset(ret_plan, 0, sizeof *ret_plan);
-    ret_plan->seed    = seed;
-    ret_plan->version = (model_version)between(&dice, MODEL_REDIS_6_2, MODEL_VALKEY_9);
-    ret_plan->disk    = SIM_DISK_ALWAYS;
-    if (draw(&dice, 4) == 0)
-        ret_plan->disk = (sim_disk)between(&dice, SIM_DISK_SECOND, SIM_DISK_NONE);
+    ret_plan->seed = seed;
+    draw_servers(&ret_plan->servers, &dice, only);
     ret_plan->length_ms = spread(&dice, 5000, 600000);
-    (void)snprintf(ret_plan->url, sizeof ret_plan->url, "redis://redis-1%s",
-                   draw(&dice, 4) == 0 ? "?turns=1" : "");
     draw_network(&ret_plan->network, &dice);
     unsigned count = (unsigned)between(&dice, 1, PLAN_CLIENTS_MAX);
     for (unsigned i = 0; i < count; i++) {
         draw_client(ret_plan, &ret_plan->clients[i], &dice);
         ret_plan->clients_count++;
     }
+    if (ret_plan->servers.topology == SIM_SYNC ||
+        (ret_plan->servers.topology == SIM_SENTINEL && draw(&dice, 2) == 0))
+        ret_plan->sync = (unsigned)between(&dice, 1, (int64_t)ret_plan->servers.replicas);
+    draw_urls(ret_plan, &dice);
     if (draw(&dice, 6) == 0)
         slow_down(ret_plan, &dice);
     if (draw(&dice, 8) != 0)
         draw_faults(ret_plan, &dice);
     else
         ret_plan->network.slow_in = 0;
-    for (unsigned i = 0; i < count; i++) {
-        load_plan *load  = &ret_plan->clients[i].load;
-        load->may_fail   = ret_plan->faults_count > 0 || ret_plan->network.slow_in != 0;
-        load->may_refuse = load->may_fail;
+    adapt_clients(ret_plan);
+}
+
+/* The new primary has every lock: all replicas have it, or the best of them, which was chosen by an
+ * administrator who sees them all. */
+static bool survives_failover(const sim_plan *plan)
+{
+    bool all_run = plan->servers.topology == SIM_SYNC && !has(plan, FAULT_SERVER_KILLED) &&
+                   !has(plan, FAULT_SERVER_POWER) && !has(plan, FAULT_SERVER_STOPPED);
+
+    return plan->sync > 0 && (plan->sync == plan->servers.replicas || all_run) &&
+           !has(plan, FAULT_SERVER_CLOCK) && plan->servers.disk == SIM_DISK_ALWAYS;
+}
+
+static bool may_fail_over(const sim_plan *plan)
+{
+    bool by_itself = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER) ||
+                     has(plan, FAULT_SERVER_STOPPED) || has(plan, FAULT_SERVERS_CUT);
+
+    switch (plan->servers.topology) {
+    case SIM_SYNC: return has(plan, FAULT_FAILOVER);
+    case SIM_SENTINEL: return by_itself || has(plan, FAULT_FAILOVER);
+    case SIM_CLUSTER: /* a failover by hand loses nothing, but the clocks must agree */
+        return (plan->servers.replicas > 0 && by_itself) || has(plan, FAULT_SERVER_CLOCK);
+    case SIM_SINGLE:
+    case SIM_REDLOCK:
+    case SIM_TOPOLOGIES_END: break;
     }
+    return false;
+}
+
+/* What the servers acknowledged is lost. */
+static bool loses(const sim_plan *plan)
+{
+    bool restarts = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER);
+
+    if (has(plan, FAULT_DATA_FLUSHED))
+        return true;
+    if (may_fail_over(plan) && !survives_failover(plan))
+        return true;
+    /* A restarted server has no vote for a lease. */
+    return restarts && plan->servers.disk != SIM_DISK_ALWAYS &&
+           plan->servers.topology != SIM_REDLOCK;
 }
 
 check_rules sim_plan_rules(const sim_plan *plan)
 {
-    bool restarts = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER);
-    bool loses    = has(plan, FAULT_DATA_FLUSHED) || (restarts && plan->disk != SIM_DISK_ALWAYS);
+    bool have_fences = true;
 
     bool is_calm = plan->faults_count == 0 && plan->network.slow_in == 0;
     /* A request is sent at once, but the first one of a connection is behind its handshake. */
     int64_t order_ns = 40 * plan->network.delay_max_ns + 200 * (int64_t)SIM_MS;
 
+    for (unsigned i = 0; i < plan->clients_count; i++)
+        have_fences = have_fences && plan->clients[i].has_fence;
     return (check_rules){
-        .excludes   = !loses && !has(plan, FAULT_SERVER_CLOCK_FORWARD),
-        .has_fences = !has(plan, FAULT_SERVER_CLOCK) || !loses,
-        .order_ns   = is_calm ? order_ns : SIM_NEVER,
-        .turns      = strstr(plan->url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
+        .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD),
+        .has_fences = have_fences && (!has(plan, FAULT_SERVER_CLOCK) || !loses(plan)),
+        .order_ns   = is_calm && have_fences && plan->sync == 0 ? order_ns : SIM_NEVER,
+        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
 }
 
 void sim_plan_print(const sim_plan *plan, FILE *out)
 {
     const sim_network_settings *n = &plan->network;
+    const sim_deploy_plan *s = &plan->servers;
 
-    (void)fprintf(out, "seed %" PRIu64 "\nurl %s\nversion %d\ndisk %d\nlength_ms %" PRId64 "\n",
-                  plan->seed, plan->url, (int)plan->version, (int)plan->disk, plan->length_ms);
+    (void)fprintf(out,
+                  "seed %" PRIu64 "\n%s: %u servers, version %d, disk %d\nlength_ms %" PRId64 "\n",
+                  plan->seed, sim_topology_name(s->topology), sim_deploy_count(s), (int)s->version,
+                  (int)s->disk, plan->length_ms);
     (void)fprintf(out,
                   "network %" PRId64 "..%" PRId64 " ns, slow 1/%" PRIu32 " %" PRId64
                   " ns, split 1/%" PRIu32 ", short 1/%" PRIu32 ", room %" PRIu32 "\n",
@@ -241,15 +441,17 @@ void sim_plan_print(const sim_plan *plan, FILE *out)
     for (unsigned i = 0; i < plan->clients_count; i++) {
         const plan_client *c = &plan->clients[i];
         (void)fprintf(out,
-                      "client %u: %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
+                      "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
                       " ms, lease %" PRIu32 " ms, closes 1/%u, rate %" PRId32 " ppm\n",
-                      i, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
+                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
                       c->load.lease_ms, c->load.closes_in, c->rate_ppm);
     }
     for (unsigned i = 0; i < plan->faults_count; i++) {
         const plan_fault *f = &plan->faults[i];
         (void)fprintf(out,
-                      "fault %u: %s at %" PRId64 " ms for %" PRId64 " ms, target %u, %" PRId64 "\n",
-                      i, sim_fault_name(f->kind), f->at_ms, f->length_ms, f->target, f->amount);
+                      "fault %u: %s at %" PRId64 " ms for %" PRId64
+                      " ms, target %u, server %u, %" PRId64 "\n",
+                      i, sim_fault_name(f->kind), f->at_ms, f->length_ms, f->target, f->server,
+                      f->amount);
     }
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "sim/load/client.h"
-#include "sim/world/node.h"
+#include "sim/world/deploy.h"
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ typedef enum plan_fault_kind {
     FAULT_CLIENT_KILLED,      /* and started again */
     FAULT_CLIENT_CLOCK,       /* another rate; the wall clock jumps */
     FAULT_RESET,              /* one connection */
-    FAULT_CUT_TO_SERVER,      /* of one client */
+    FAULT_CUT_TO_SERVER,      /* of one client and one server */
     FAULT_CUT_FROM_SERVER,
     FAULT_CUT,
     FAULT_SLOW,        /* the whole network */
@@ -32,12 +32,23 @@ typedef enum plan_fault_kind {
     FAULT_MEMORY_FULL,
     FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
     FAULT_SERVER_CLOCK_FORWARD,
+    FAULT_SERVERS_CUT,   /* one from all others, or from one: `target` */
+    FAULT_FAILOVER,      /* of a primary, by an administrator */
+    FAULT_SLOT_MOVED,    /* that of lock number `amount` */
     FAULT_KINDS_END,
 } plan_fault_kind;
+
+/* The amount of FAULT_SERVERS_CUT. */
+enum {
+    PLAN_CUT_FROM = 1, /* what the server sends */
+    PLAN_CUT_TO   = 2,
+    PLAN_CUT_ALL  = 4, /* all other servers */
+};
 
 typedef struct plan_fault {
     plan_fault_kind kind;
     unsigned        target; /* number of the client or connection */
+    unsigned        server; /* its number */
     int64_t         at_ms;
     int64_t         length_ms;
     int64_t         amount; /* ppm, milliseconds or bytes, by kind */
@@ -49,14 +60,15 @@ typedef struct plan_client {
     int64_t   boot_ms;
     int64_t   wall_offset_ms; /* from that of the world */
     int32_t   rate_ppm;
+    char      url[PLAN_URL_MAX];
+    bool      has_fence; /* its protocol */
     bool      is_absent;
 } plan_client;
 
 typedef struct sim_plan {
     uint64_t             seed;
-    char                 url[PLAN_URL_MAX];
-    model_version        version;
-    sim_disk             disk;
+    sim_deploy_plan      servers;
+    unsigned             sync; /* replicas that must have a lock; 0: none */
     int64_t              length_ms; /* faults happen before; then everything must end */
     sim_network_settings network;
     unsigned             clients_count;
@@ -65,8 +77,8 @@ typedef struct sim_plan {
     plan_fault           faults[PLAN_FAULTS_MAX]; /* by at_ms */
 } sim_plan;
 
-/* The plan of a seed. */
-void sim_plan_draw(sim_plan *ret_plan, uint64_t seed);
+/* The plan of a seed.  `only`: of this topology; 0: of any. */
+void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only);
 
 /* What this plan promises. */
 check_rules sim_plan_rules(const sim_plan *plan);

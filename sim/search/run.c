@@ -10,10 +10,9 @@
 #include <string.h>
 
 enum {
-    SERVER_HOST = 0,
-    CLIENT_HOST = 8,      /* of the first client */
-    CALM_MS     = 600000, /* after the last fault, everything ends in this time */
-    REST_MS     = 120000, /* and then leases and client info expire */
+    CLIENT_HOST = SIM_SERVERS_MAX, /* of the first client; servers are on host 0, 1, ... */
+    CALM_MS     = 600000,          /* after the last fault, everything ends in this time */
+    REST_MS     = 120000,          /* and then leases and client info expire */
 };
 
 /* 2026-01-01: any time after the fences' minimum will do. */
@@ -21,7 +20,7 @@ enum {
 
 typedef struct world {
     const sim_plan *plan;
-    sim_node       *node;
+    sim_deploy     *servers;
     load_client    *clients[PLAN_CLIENTS_MAX];
     uint64_t        seeds[PLAN_CLIENTS_MAX]; /* of the next process of each client */
     load_counts     counts;
@@ -39,7 +38,7 @@ static void start_client(unsigned number)
     char               name[16];
 
     (void)snprintf(name, sizeof name, "client-%u", number);
-    load.url          = w.plan->url;
+    load.url          = client->url;
     load.seed         = bwl_dice_draw(&w.seeds[number]);
     w.clients[number] = load_client_new(
         &load, name,
@@ -81,12 +80,38 @@ static void kill_client(unsigned number)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-static void cut(unsigned client, bool up, bool down, bool is_cut)
+static void cut(const plan_fault *fault, bool up, bool down, bool is_cut)
 {
     if (up)
-        sim_way_cut(CLIENT_HOST + client, SERVER_HOST, is_cut);
+        sim_way_cut(CLIENT_HOST + fault->target, fault->server, is_cut);
     if (down)
-        sim_way_cut(SERVER_HOST, CLIENT_HOST + client, is_cut);
+        sim_way_cut(fault->server, CLIENT_HOST + fault->target, is_cut);
+}
+
+static void cut_servers(const plan_fault *fault, bool is_cut)
+{
+    for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++) {
+        if (i == fault->server || (i != fault->target && (fault->amount & PLAN_CUT_ALL) == 0))
+            continue;
+        if ((fault->amount & PLAN_CUT_FROM) != 0)
+            sim_way_cut(fault->server, i, is_cut);
+        if ((fault->amount & PLAN_CUT_TO) != 0)
+            sim_way_cut(i, fault->server, is_cut);
+    }
+}
+
+static void move_slot(const plan_fault *fault)
+{
+    char key[2] = { (char)('a' + fault->amount), '\0' }; /* of lock_name in sim/load */
+
+    sim_deploy_move_slot(w.servers, key, fault->server);
+}
+
+/* A failover has no old primary to come back if another fault killed it. */
+static void start_all(void)
+{
+    for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++)
+        sim_deploy_start(w.servers, i);
 }
 
 static void change_clock(const plan_fault *fault)
@@ -108,12 +133,6 @@ static void reset(const plan_fault *fault)
 
     if (count > 0)
         sim_connection_reset(sim_connection_at(fault->target % count), (size_t)fault->amount);
-}
-
-/* As an administrator would, on a connection of its own. */
-static void command(const char *text)
-{
-    sim_node_command(w.node, text);
 }
 
 static void slow_down(bool is_slow)
@@ -142,15 +161,20 @@ static void end_fault(void *arg)
         if (w.clients[fault->target] == NULL && !w.plan->clients[fault->target].is_absent)
             start_client(fault->target);
         break;
-    case FAULT_CUT_TO_SERVER: cut(fault->target, true, false, false); break;
-    case FAULT_CUT_FROM_SERVER: cut(fault->target, false, true, false); break;
-    case FAULT_CUT: cut(fault->target, true, true, false); break;
+    case FAULT_CUT_TO_SERVER: cut(fault, true, false, false); break;
+    case FAULT_CUT_FROM_SERVER: cut(fault, false, true, false); break;
+    case FAULT_CUT: cut(fault, true, true, false); break;
     case FAULT_SLOW: slow_down(false); break;
-    case FAULT_MEMORY_FULL: command("CONFIG SET maxmemory 0"); break;
-    case FAULT_NAME_SERVER: sim_name_set("redis-1", SERVER_HOST, SIM_MS); break;
-    case FAULT_SERVER_STOPPED: sim_node_pause(w.node, false); break;
+    case FAULT_MEMORY_FULL:
+        sim_deploy_command(w.servers, fault->server, "CONFIG SET maxmemory 0");
+        break;
+    case FAULT_NAME_SERVER: sim_deploy_names(w.servers, true); break;
+    case FAULT_SERVER_STOPPED: sim_deploy_pause(w.servers, fault->server, false); break;
     case FAULT_SERVER_KILLED:
-    case FAULT_SERVER_POWER: sim_node_start(w.node); break;
+    case FAULT_SERVER_POWER: sim_deploy_start(w.servers, fault->server); break;
+    case FAULT_SERVERS_CUT: cut_servers(fault, false); break;
+    case FAULT_FAILOVER: start_all(); break;
+    case FAULT_SLOT_MOVED:
     case FAULT_CLIENT_CLOCK:
     case FAULT_RESET:
     case FAULT_SERVER_CLOCK:
@@ -165,8 +189,8 @@ static void begin_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
-    sim_say("FAULT %s for %" PRId64 " ms, target %u, amount %" PRId64, sim_fault_name(fault->kind),
-            fault->length_ms, fault->target, fault->amount);
+    sim_say("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
+            sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server, fault->amount);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED: pause_client(fault, false); break;
     case FAULT_CLIENT_SUSPENDED: pause_client(fault, true); break;
@@ -176,19 +200,30 @@ static void begin_fault(void *arg)
         break;
     case FAULT_CLIENT_CLOCK: change_clock(fault); break;
     case FAULT_RESET: reset(fault); break;
-    case FAULT_CUT_TO_SERVER: cut(fault->target, true, false, true); break;
-    case FAULT_CUT_FROM_SERVER: cut(fault->target, false, true, true); break;
-    case FAULT_CUT: cut(fault->target, true, true, true); break;
+    case FAULT_CUT_TO_SERVER: cut(fault, true, false, true); break;
+    case FAULT_CUT_FROM_SERVER: cut(fault, false, true, true); break;
+    case FAULT_CUT: cut(fault, true, true, true); break;
     case FAULT_SLOW: slow_down(true); break;
-    case FAULT_NAME_SERVER: sim_name_set("redis-1", SIM_NAME_FAILS, 500 * SIM_MS); break;
-    case FAULT_SERVER_STOPPED: sim_node_pause(w.node, true); break;
-    case FAULT_SERVER_KILLED: sim_node_kill(w.node, false); break;
-    case FAULT_SERVER_POWER: sim_node_kill(w.node, true); break;
-    case FAULT_SERVER_CLOCK: sim_node_clock(w.node, 0, -fault->amount * SIM_MS); break;
-    case FAULT_SERVER_CLOCK_FORWARD: sim_node_clock(w.node, 0, fault->amount * SIM_MS); break;
-    case FAULT_SCRIPTS_FLUSHED: command("SCRIPT FLUSH"); break;
-    case FAULT_MEMORY_FULL: command("CONFIG SET maxmemory 1"); break;
-    case FAULT_DATA_FLUSHED: command("FLUSHALL"); break;
+    case FAULT_NAME_SERVER: sim_deploy_names(w.servers, false); break;
+    case FAULT_SERVER_STOPPED: sim_deploy_pause(w.servers, fault->server, true); break;
+    case FAULT_SERVER_KILLED: sim_deploy_kill(w.servers, fault->server, false); break;
+    case FAULT_SERVER_POWER: sim_deploy_kill(w.servers, fault->server, true); break;
+    case FAULT_SERVER_CLOCK:
+        sim_deploy_clock(w.servers, fault->server, -fault->amount * SIM_MS);
+        break;
+    case FAULT_SERVER_CLOCK_FORWARD:
+        sim_deploy_clock(w.servers, fault->server, fault->amount * SIM_MS);
+        break;
+    case FAULT_SERVERS_CUT: cut_servers(fault, true); break;
+    case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->server, fault->amount != 0); break;
+    case FAULT_SLOT_MOVED: move_slot(fault); break;
+    case FAULT_SCRIPTS_FLUSHED:
+        sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH");
+        break;
+    case FAULT_MEMORY_FULL:
+        sim_deploy_command(w.servers, fault->server, "CONFIG SET maxmemory 1");
+        break;
+    case FAULT_DATA_FLUSHED: sim_deploy_command(w.servers, fault->server, "FLUSHALL"); break;
     case FAULT_KINDS_END: break;
     }
     (void)sim_at(sim_now() + fault->length_ms * SIM_MS, end_fault, arg);
@@ -204,17 +239,12 @@ static void begin(const sim_plan *plan)
     sim_processes_begin();
     sim_network_begin(&plan->network);
     sim_names_begin();
-    sim_name_set("redis-1", SERVER_HOST, SIM_MS);
     sim_process_on_end(process_ended);
     sim_clock_on_change(sim_descriptors_clock_changed);
     check_begin(sim_plan_rules(plan));
-    w.node = sim_node_new(&(sim_node_options){ .host    = SERVER_HOST,
-                                               .port    = 6379,
-                                               .version = plan->version,
-                                               .disk    = plan->disk,
-                                               .seed    = plan->seed ^ 1,
-                                               .wall_ns = WALL_NS });
-    sim_node_start(w.node);
+    sim_deploy_plan servers = plan->servers;
+    servers.wall_ns         = WALL_NS;
+    w.servers               = sim_deploy_new(&servers);
     for (unsigned i = 0; i < plan->clients_count; i++) {
         w.seeds[i] = plan->clients[i].load.seed;
         if (!plan->clients[i].is_absent)
@@ -277,16 +307,14 @@ static void calm(void)
     }
 }
 
-static void name_what_is_left(void *arg, const model_key_info *info)
+static void name_what_is_left(void *arg, unsigned server, const char *key, int64_t left_ms)
 {
-    int64_t now_ms = sim_node_wall_us(w.node) / 1000;
+    static const char counter[] = "bowline:f"; /* of the fences */
 
     (void)arg;
-    if (info->expires_ms >= 0 && info->expires_ms <= now_ms)
-        return;
-    if (strcmp(info->key, "bowline:f") != 0) /* the counter of the fences */
-        check_fail("end: the key %s is left, with %" PRId64 " ms", info->key,
-                   info->expires_ms < 0 ? -1 : info->expires_ms - now_ms);
+    if (strncmp(key, counter, sizeof counter - 1) != 0)
+        check_fail("end: the key %s is left on server %u, with %" PRId64 " ms", key, server,
+                   left_ms);
 }
 
 static int64_t last_fault_ends_ms(const sim_plan *plan)
@@ -308,7 +336,7 @@ static void end(void)
         if (w.clients[i] != NULL)
             kill_client(i);
     }
-    sim_node_free(w.node);
+    sim_deploy_free(w.servers);
     sim_network_end();
     check_end();
     sim_schedule_end();
@@ -320,11 +348,8 @@ void sim_run(const sim_plan *plan, sim_result *ret_result)
     if (run_until(last_fault_ends_ms(plan) * SIM_MS)) {
         calm();
         if (check_failure() == NULL &&
-            run_until(sim_now() + (REST_MS + clock_went_back_ms()) * (int64_t)SIM_MS)) {
-            model_server_tick(sim_node_server(w.node), sim_node_wall_us(w.node));
-            model_dataset_each(model_server_dataset(sim_node_server(w.node)), name_what_is_left,
-                               NULL);
-        }
+            run_until(sim_now() + (REST_MS + clock_went_back_ms()) * (int64_t)SIM_MS))
+            sim_deploy_each_key(w.servers, name_what_is_left, NULL);
     }
     *ret_result = (sim_result){
         .failed     = check_failure() != NULL,

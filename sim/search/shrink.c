@@ -34,6 +34,7 @@ void sim_plan_leave(sim_plan *plan, const sim_rest *rest)
 
 typedef struct shrinking {
     uint64_t    seed;
+    sim_topology only;
     sim_rest    best;
     sim_result *result; /* of the best */
     unsigned    runs_left;
@@ -55,7 +56,7 @@ static bool try(shrinking *s, const sim_rest *rest)
     if (s->runs_left == 0)
         return false;
     s->runs_left--;
-    sim_plan_draw(&plan, s->seed);
+    sim_plan_draw(&plan, s->seed, s->only);
     sim_plan_leave(&plan, rest);
     sim_run(&plan, &result);
     if (!result.failed || !is_same(result.failure, s->result->failure))
@@ -120,14 +121,14 @@ static bool leave_clients(shrinking *s, const sim_plan *plan)
     return found;
 }
 
-sim_rest sim_shrink(uint64_t seed, sim_result *result, unsigned runs)
+sim_rest sim_shrink(uint64_t seed, sim_topology only, sim_result *result, unsigned runs)
 {
-    shrinking s = { .seed = seed, .best = sim_rest_all(), .result = result, .runs_left = runs };
+    shrinking s = { .seed = seed, .only = only, .best = sim_rest_all(), .result = result, .runs_left = runs };
     sim_plan  plan;
     sim_rest  plain = s.best;
     bool      found = true;
 
-    sim_plan_draw(&plan, seed);
+    sim_plan_draw(&plan, seed, only);
     s.best.faults &= plan.faults_count < 64 ? (UINT64_C(1) << plan.faults_count) - 1 : UINT64_MAX;
     s.best.clients &= (1u << plan.clients_count) - 1;
     plain          = s.best;

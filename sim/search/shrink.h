@@ -25,4 +25,4 @@ void sim_plan_leave(sim_plan *plan, const sim_rest *rest);
 /* Tries smaller worlds, at most `runs`, and returns the smallest that fails in the same way: the
  * texts have the same beginning, up to the colon.  `result` is that of the seed, then that of the
  * rest. */
-sim_rest sim_shrink(uint64_t seed, sim_result *result, unsigned runs);
+sim_rest sim_shrink(uint64_t seed, sim_topology only, sim_result *result, unsigned runs);

@@ -34,6 +34,7 @@ struct sim_node {
     link            *links;
     unsigned         ports; /* of clients, for their addresses */
     bool             is_paused;
+    uint64_t         told;     /* the offset when `wrote` was called */
     bool             was_busy; /* since the last tick */
     sim_event       *tick;
     int64_t          tick_at;
@@ -57,7 +58,7 @@ void sim_node_clock(sim_node *node, int32_t rate_ppm, int64_t step_ns)
     node->rate_ppm = rate_ppm;
 }
 
-model_server *sim_node_server(sim_node *node)
+model_server *sim_node_server(const sim_node *node)
 {
     return node->server;
 }
@@ -93,6 +94,15 @@ static uint64_t give_random(void *arg)
     return bwl_dice_draw(&((sim_node *)arg)->seed);
 }
 
+static void publish(void *arg, bool is_sharded, const char *channel, size_t channel_size,
+                    const char *message, size_t message_size)
+{
+    sim_node *node = arg;
+
+    node->options.publish(node->options.arg, node->options.host, is_sharded, channel, channel_size,
+                          message, message_size);
+}
+
 /* ---- links ----------------------------------------------------------------------------------- */
 
 static void forget(link *l)
@@ -119,6 +129,17 @@ static void close_links(sim_node *node)
 
 static void plan_tick(sim_node *node);
 
+/* After everything that the server has done. */
+static void settle(sim_node *node)
+{
+    close_links(node);
+    plan_tick(node);
+    if (node->options.wrote == NULL || node->told == model_server_offset(node->server))
+        return;
+    node->told = model_server_offset(node->server);
+    node->options.wrote(node->options.arg, node->options.host);
+}
+
 static void *accepted(void *service, sim_connection *connection, sim_host from)
 {
     sim_node      *node = service;
@@ -140,8 +161,7 @@ static void received(void *arg, const char *bytes, size_t size)
 
     node->was_busy = true;
     model_link_feed(l->model, bytes, size, sim_node_wall_us(node));
-    close_links(node);
-    plan_tick(node);
+    settle(node);
 }
 
 static void ended(void *arg)
@@ -177,10 +197,12 @@ static void tick(void *arg)
     if (node->is_paused)
         return;
     write_disk(node);
-    model_server_trim(node->server, model_server_offset(node->server));
+    uint64_t end = model_server_offset(node->server);
+    model_server_trim(node->server, end > node->options.backlog ? end - node->options.backlog : 0);
+    if (node->disk != NULL)
+        model_server_trim(node->disk, model_server_offset(node->disk));
     model_server_tick(node->server, sim_node_wall_us(node));
-    close_links(node);
-    plan_tick(node);
+    settle(node);
     node->was_busy = false;
 }
 
@@ -215,7 +237,101 @@ void sim_node_command(sim_node *node, const char *words)
     administrator.model = model_link_open(node->server, &administrator, "127.0.0.1:1", now_us);
     model_link_feed(administrator.model, line, (size_t)size, now_us);
     model_link_closed(administrator.model);
-    close_links(node);
+    settle(node);
+}
+
+/* ---- replication ----------------------------------------------------------------------------- */
+
+void sim_node_follow(sim_node *node, const char *host, uint16_t port)
+{
+    if (node->server == NULL)
+        return;
+    model_server_follow(node->server, host, port, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_primary_link(sim_node *node, bool is_up)
+{
+    if (node->server != NULL)
+        model_server_primary_link(node->server, is_up, sim_node_wall_us(node));
+}
+
+void sim_node_apply(sim_node *node, const char *bytes, size_t size)
+{
+    if (node->server == NULL)
+        return;
+    node->was_busy = true;
+    model_server_apply(node->server, bytes, size, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_load(sim_node *node, const model_dataset *dataset, uint64_t offset)
+{
+    if (node->server == NULL)
+        return;
+    model_server_load(node->server, dataset, offset, sim_node_wall_us(node));
+    if (node->disk != NULL)
+        model_server_load(node->disk, dataset, offset, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_acked(sim_node *node, unsigned replica, uint64_t offset)
+{
+    if (node->server == NULL)
+        return;
+    model_server_acked(node->server, replica, offset, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_lost_replica(sim_node *node, unsigned replica)
+{
+    if (node->server != NULL)
+        model_server_lost_replica(node->server, replica, sim_node_wall_us(node));
+}
+
+void sim_node_set_services(sim_node *node, const model_sentinel_view *view)
+{
+    if (node->server == NULL)
+        return;
+    model_server_set_services(node->server, view, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_set_view(sim_node *node, const model_cluster_view *view)
+{
+    if (node->server == NULL)
+        return;
+    model_server_set_view(node->server, view, sim_node_wall_us(node));
+    settle(node);
+}
+
+void sim_node_deliver(sim_node *node, bool is_sharded, const char *channel, size_t channel_size,
+                      const char *message, size_t message_size)
+{
+    if (node->server == NULL)
+        return;
+    model_server_deliver(node->server, is_sharded, channel, channel_size, message, message_size);
+    settle(node);
+}
+
+bool sim_node_move_key(sim_node *from, sim_node *to, unsigned slot)
+{
+    bool has_moved = model_server_move_key(from->server, to->server, slot, sim_node_wall_us(from),
+                                           sim_node_wall_us(to));
+
+    settle(to);
+    settle(from);
+    return has_moved;
+}
+
+bool sim_node_answers(const sim_node *node)
+{
+    return node->server != NULL && !node->is_paused;
+}
+
+uint16_t sim_node_port(const sim_node *node)
+{
+    return node->options.port;
 }
 
 /* ---- start and stop -------------------------------------------------------------------------- */
@@ -234,10 +350,15 @@ static model_server *new_server(sim_node *node)
         .dataset  = node->kept,
         .offset   = node->kept_offset,
         .now_us   = sim_node_wall_us(node),
+
+        .is_cluster  = node->options.is_cluster,
+        .is_sentinel = node->options.is_sentinel,
     };
     model_owner owner = {
         .send = send_reply, .close = close_soon, .random = give_random, .arg = node
     };
+    if (node->options.publish != NULL)
+        owner.cluster_publish = publish;
     return model_server_new(&options, owner);
 }
 
@@ -258,6 +379,7 @@ void sim_node_start(sim_node *node)
     if (node->server != NULL)
         return;
     node->server = new_server(node);
+    node->told   = model_server_offset(node->server);
     if (node->options.disk == SIM_DISK_SECOND)
         node->disk = new_server(node);
     sim_host_start(node->options.host);

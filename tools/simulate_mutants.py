@@ -26,7 +26,7 @@ import mutate
 LIST = mutate.ROOT / "sim" / "mutants.txt"
 FIELDS = ("file", "old", "new", "found")
 SEEDS = 400
-PATIENCE_S = 120  # for one world: a fault may make it endless, which counts as found
+PATIENCE_S = 60  # for one world: a fault may make it endless, which counts as found
 NEEDS_WORLD = "no, needs a world "  # the beginning of `found:` for what no seed can reach yet
 
 

@@ -43,7 +43,7 @@ THREAD_SUITES  = unit session conformance live cpp
 # Its versions do not agree on everything; 14 is the one that decides, where it is installed.
 CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-format)
 
-C_FOLDERS = include src lab doctor cli bench examples tests
+C_FOLDERS = include src lab sim doctor cli bench examples tests
 C_FILES = $$(find $(C_FOLDERS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
 SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests debian .ci \
 	-type f 2>/dev/null) | sort)
@@ -250,7 +250,7 @@ explore: all
 	@tools/explore $(BUILD)
 
 # The library in simulated worlds. SEEDS=1..100000 for a night.
-SEEDS ?= 1..1600
+SEEDS ?= 1..800
 simulate: deps
 	@$(MAKE) --no-print-directory all
 	@$(BUILD)/bowline-sim --seeds $(SEEDS) --jobs $$(nproc) --shrink

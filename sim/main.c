@@ -20,13 +20,13 @@
 enum { SHRINK_RUNS = 400, TWICE_IN = 16, JOBS_MAX = 64 };
 
 typedef struct options {
-    uint64_t first;
-    uint64_t last;
-    unsigned jobs;
-    bool     shows;
-    bool     shrinks;
-    bool     prints; /* each result */
-    sim_rest rest;
+    uint64_t     first;
+    uint64_t     last;
+    unsigned     jobs;
+    bool         shows;
+    bool         shrinks;
+    bool         prints; /* each result */
+    sim_rest     rest;
     sim_topology only; /* 0: any */
 } options;
 
@@ -52,8 +52,7 @@ static void print_rest(uint64_t seed, sim_topology only, const sim_rest *rest)
     (void)printf("replay with: bowline-sim --seed %" PRIu64, seed);
     if (only != 0)
         (void)printf(" --topology %s", sim_topology_name(only));
-    (void)printf(" --faults 0x%" PRIx64
-                 " --clients 0x%x --length %" PRId64 " --activities ",
+    (void)printf(" --faults 0x%" PRIx64 " --clients 0x%x --length %" PRId64 " --activities ",
                  rest->faults, rest->clients, rest->length_ms);
     for (unsigned i = 0; i < PLAN_CLIENTS_MAX; i++)
         (void)printf("%s%u", i > 0 ? "," : "", rest->activities[i] > 8 ? 8 : rest->activities[i]);

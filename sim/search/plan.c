@@ -299,7 +299,7 @@ static void draw_urls(sim_plan *plan, uint64_t *seed)
 
     sim_deploy_url(&plan->servers, base, sizeof base);
     for (unsigned i = 0; i < plan->clients_count; i++) {
-        plan_client *client = &plan->clients[i];
+        plan_client *client   = &plan->clients[i];
         char         sync[24] = "";
         if (plan->sync > 0)
             (void)snprintf(sync, sizeof sync, "&sync=%u", plan->sync);
@@ -427,7 +427,7 @@ check_rules sim_plan_rules(const sim_plan *plan)
 void sim_plan_print(const sim_plan *plan, FILE *out)
 {
     const sim_network_settings *n = &plan->network;
-    const sim_deploy_plan *s = &plan->servers;
+    const sim_deploy_plan      *s = &plan->servers;
 
     (void)fprintf(out,
                   "seed %" PRIu64 "\n%s: %u servers, version %d, disk %d\nlength_ms %" PRId64 "\n",
@@ -443,8 +443,8 @@ void sim_plan_print(const sim_plan *plan, FILE *out)
         (void)fprintf(out,
                       "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
                       " ms, lease %" PRIu32 " ms, closes 1/%u, rate %" PRId32 " ppm\n",
-                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
-                      c->load.lease_ms, c->load.closes_in, c->rate_ppm);
+                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms,
+                      c->load.hold_ms, c->load.lease_ms, c->load.closes_in, c->rate_ppm);
     }
     for (unsigned i = 0; i < plan->faults_count; i++) {
         const plan_fault *f = &plan->faults[i];

@@ -32,9 +32,9 @@ typedef enum plan_fault_kind {
     FAULT_MEMORY_FULL,
     FAULT_DATA_FLUSHED, /* the server loses what it acknowledged */
     FAULT_SERVER_CLOCK_FORWARD,
-    FAULT_SERVERS_CUT,   /* one from all others, or from one: `target` */
-    FAULT_FAILOVER,      /* of a primary, by an administrator */
-    FAULT_SLOT_MOVED,    /* that of lock number `amount` */
+    FAULT_SERVERS_CUT, /* one from all others, or from one: `target` */
+    FAULT_FAILOVER,    /* of a primary, by an administrator */
+    FAULT_SLOT_MOVED,  /* that of lock number `amount` */
     FAULT_KINDS_END,
 } plan_fault_kind;
 
@@ -68,7 +68,7 @@ typedef struct plan_client {
 typedef struct sim_plan {
     uint64_t             seed;
     sim_deploy_plan      servers;
-    unsigned             sync; /* replicas that must have a lock; 0: none */
+    unsigned             sync;      /* replicas that must have a lock; 0: none */
     int64_t              length_ms; /* faults happen before; then everything must end */
     sim_network_settings network;
     unsigned             clients_count;

@@ -190,7 +190,8 @@ static void begin_fault(void *arg)
     const plan_fault *fault = arg;
 
     sim_say("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
-            sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server, fault->amount);
+            sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
+            fault->amount);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED: pause_client(fault, false); break;
     case FAULT_CLIENT_SUSPENDED: pause_client(fault, true); break;
@@ -217,9 +218,7 @@ static void begin_fault(void *arg)
     case FAULT_SERVERS_CUT: cut_servers(fault, true); break;
     case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->server, fault->amount != 0); break;
     case FAULT_SLOT_MOVED: move_slot(fault); break;
-    case FAULT_SCRIPTS_FLUSHED:
-        sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH");
-        break;
+    case FAULT_SCRIPTS_FLUSHED: sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH"); break;
     case FAULT_MEMORY_FULL:
         sim_deploy_command(w.servers, fault->server, "CONFIG SET maxmemory 1");
         break;

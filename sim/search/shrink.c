@@ -33,11 +33,11 @@ void sim_plan_leave(sim_plan *plan, const sim_rest *rest)
 }
 
 typedef struct shrinking {
-    uint64_t    seed;
+    uint64_t     seed;
     sim_topology only;
-    sim_rest    best;
-    sim_result *result; /* of the best */
-    unsigned    runs_left;
+    sim_rest     best;
+    sim_result  *result; /* of the best */
+    unsigned     runs_left;
 } shrinking;
 
 static bool is_same(const char *a, const char *b)
@@ -123,10 +123,12 @@ static bool leave_clients(shrinking *s, const sim_plan *plan)
 
 sim_rest sim_shrink(uint64_t seed, sim_topology only, sim_result *result, unsigned runs)
 {
-    shrinking s = { .seed = seed, .only = only, .best = sim_rest_all(), .result = result, .runs_left = runs };
-    sim_plan  plan;
-    sim_rest  plain = s.best;
-    bool      found = true;
+    shrinking s = {
+        .seed = seed, .only = only, .best = sim_rest_all(), .result = result, .runs_left = runs
+    };
+    sim_plan plan;
+    sim_rest plain = s.best;
+    bool     found = true;
 
     sim_plan_draw(&plan, seed, only);
     s.best.faults &= plan.faults_count < 64 ? (UINT64_C(1) << plan.faults_count) - 1 : UINT64_MAX;

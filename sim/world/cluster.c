@@ -426,7 +426,7 @@ static void begin_truth(sim_cluster *c)
         node->primary = (int8_t)(shard == i ? MODEL_NO_NODE : (int)shard);
     }
     for (unsigned slot = 0; slot < MODEL_VIEW_SLOTS; slot++) {
-        truth->owner[slot] = (int8_t)(slot * c->settings.primaries / MODEL_VIEW_SLOTS);
+        truth->owner[slot]        = (int8_t)(slot * c->settings.primaries / MODEL_VIEW_SLOTS);
         truth->migrating_to[slot] = truth->importing_from[slot] = MODEL_NO_NODE;
     }
 }

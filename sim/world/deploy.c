@@ -13,14 +13,14 @@
 enum { PORT = 6379, SENTINEL_PORT = 26379, NAME_MAX = 16, SILENCE_S = 10 };
 
 struct sim_deploy {
-    sim_deploy_plan plan;
-    unsigned        count;
-    sim_node       *nodes[SIM_SERVERS_MAX];
-    sim_replication *replication; /* NULL: none */
-    sim_sentinels  *sentinels; /* NULL: none */
-    sim_cluster    *cluster; /* NULL: none */
-    unsigned        leader; /* sync: to which the name redis-1 leads */
-    char            names[SIM_SERVERS_MAX][NAME_MAX]; /* the name service borrows them */
+    sim_deploy_plan  plan;
+    unsigned         count;
+    sim_node        *nodes[SIM_SERVERS_MAX];
+    sim_replication *replication;                      /* NULL: none */
+    sim_sentinels   *sentinels;                        /* NULL: none */
+    sim_cluster     *cluster;                          /* NULL: none */
+    unsigned         leader;                           /* sync: to which the name redis-1 leads */
+    char             names[SIM_SERVERS_MAX][NAME_MAX]; /* the name service borrows them */
 };
 
 const char *sim_topology_name(sim_topology topology)
@@ -67,9 +67,8 @@ void sim_deploy_url(const sim_deploy_plan *plan, char *ret_url, size_t size)
 
     for (unsigned i = 0; i < count; i++) {
         assert(used > 0 && (size_t)used < size);
-        used += snprintf(ret_url + used, size - (size_t)used, asks ? "%ssentinel-%u:26379"
-                                                                   : "%sredis-%u",
-                         i > 0 ? "," : "", i + 1);
+        used += snprintf(ret_url + used, size - (size_t)used,
+                         asks ? "%ssentinel-%u:26379" : "%sredis-%u", i > 0 ? "," : "", i + 1);
     }
     if (asks)
         used += snprintf(ret_url + used, size - (size_t)used, "/" SIM_SERVICE_NAME);

@@ -31,8 +31,8 @@ typedef struct sim_deploy_plan {
     unsigned      replicas;  /* of each primary */
     unsigned      sentinels;
     int64_t       down_after_ns; /* of a sentinel; node-timeout of a cluster */
-    unsigned      replicas_min; /* min-replicas-to-write */
-    int64_t       lag_ns;       /* see replication.h */
+    unsigned      replicas_min;  /* min-replicas-to-write */
+    int64_t       lag_ns;        /* see replication.h */
     size_t        backlog;
     model_version version;
     sim_disk      disk;

@@ -60,8 +60,8 @@ void sim_node_command(sim_node *node, const char *words);
 model_server *sim_node_server(const sim_node *node);
 int64_t       sim_node_wall_us(const sim_node *node);
 
-bool          sim_node_answers(const sim_node *node); /* it runs, and is not stopped */
-uint16_t      sim_node_port(const sim_node *node);
+bool     sim_node_answers(const sim_node *node); /* it runs, and is not stopped */
+uint16_t sim_node_port(const sim_node *node);
 
 /* Connections that it knows. */
 unsigned sim_node_links(const sim_node *node);

@@ -239,8 +239,7 @@ void sim_replication_wrote(sim_replication *r, unsigned node)
 {
     for (unsigned i = 0; i < r->count; i++) {
         member *m = &r->members[i];
-        if (m->primary == (int)node && m->is_connected && m->arrival == NULL &&
-            send_effects(m))
+        if (m->primary == (int)node && m->is_connected && m->arrival == NULL && send_effects(m))
             look_soon(m, lag(r));
     }
 }
@@ -344,7 +343,7 @@ void sim_replication_stopped(sim_replication *r, unsigned node)
     }
 }
 
-int sim_replication_best(const sim_replication *r, unsigned primary,
+int sim_replication_best(const sim_replication *r, unsigned           primary,
                          bool (*may)(void *arg, unsigned node), void *arg)
 {
     int best = SIM_NO_PRIMARY;

@@ -321,7 +321,7 @@ static void adapt_clients(sim_plan *plan)
 {
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load  = &plan->clients[i].load;
-        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0;
+        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0 || plan->sync > 0;
         load->may_refuse = load->may_fail || topology_refuses(plan);
         if (plan->servers.topology == SIM_REDLOCK) {
             load->lease_ms   = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
@@ -443,8 +443,8 @@ void sim_plan_print(const sim_plan *plan, FILE *out)
         (void)fprintf(out,
                       "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
                       " ms, lease %" PRIu32 " ms, closes 1/%u, rate %" PRId32 " ppm\n",
-                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
-                      c->load.lease_ms, c->load.closes_in, c->rate_ppm);
+                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms,
+                      c->load.hold_ms, c->load.lease_ms, c->load.closes_in, c->rate_ppm);
     }
     for (unsigned i = 0; i < plan->faults_count; i++) {
         const plan_fault *f = &plan->faults[i];

@@ -190,7 +190,8 @@ static void begin_fault(void *arg)
     const plan_fault *fault = arg;
 
     sim_say("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
-            sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server, fault->amount);
+            sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
+            fault->amount);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED: pause_client(fault, false); break;
     case FAULT_CLIENT_SUSPENDED: pause_client(fault, true); break;

@@ -123,7 +123,11 @@ static bool leave_clients(shrinking *s, const sim_plan *plan)
 
 sim_rest sim_shrink(uint64_t seed, sim_topology only, sim_result *result, unsigned runs)
 {
-    shrinking s = { .seed = seed, .only = only, .best = sim_rest_all(), .result = result, .runs_left = runs };
+    shrinking s = { .seed      = seed,
+                    .only      = only,
+                    .best      = sim_rest_all(),
+                    .result    = result,
+                    .runs_left = runs };
     sim_plan  plan;
     sim_rest  plain = s.best;
     bool      found = true;

@@ -56,8 +56,8 @@ void load_check_status(load_program *program, const char *what, int status,
 
 int64_t load_limit_ms(const load_program *program, int64_t wait_ms)
 {
-    int64_t replies_ms =
-        (wait_ms == 0 ? 3 : 1) * (int64_t)program->plan.reply_ms + program->plan.late_ms;
+    const load_plan *plan       = &program->plan;
+    int64_t          replies_ms = (wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
 
     return wait_ms == BOWLINE_FOREVER ? INT64_MAX : wait_ms + replies_ms + LOAD_SLACK_MS;
 }

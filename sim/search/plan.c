@@ -164,7 +164,7 @@ static void sort_faults(sim_plan *plan)
     }
 }
 
-/* In a world with replicas servers fail more often; and a jump of a clock there breaks a lock. */
+/* Of several servers, some fail more often; with replicas a jump of a clock breaks a lock. */
 static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
 {
     bool has_replicas = plan->servers.replicas > 0;
@@ -178,7 +178,7 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
-    case FAULT_SERVER_POWER: return has_replicas ? 3 : 4;
+    case FAULT_SERVER_POWER: return sim_deploy_count(&plan->servers) > 1 ? 2 : 4;
     case FAULT_MEMORY_FULL:
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
@@ -321,7 +321,7 @@ static void adapt_clients(sim_plan *plan)
 {
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load  = &plan->clients[i].load;
-        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0;
+        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0 || plan->sync > 0;
         load->may_refuse = load->may_fail || topology_refuses(plan);
         if (plan->servers.topology == SIM_REDLOCK) {
             load->lease_ms   = plan->clients[0].load.lease_ms; /* or a restarted server may vote */

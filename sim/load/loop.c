@@ -306,7 +306,7 @@ static void do_step(loop *c, activity *a)
     case ACTIVITY_IDLE:
         if (!load_may_begin(c->program))
             a->next_at = INT64_MAX;
-        else if (load_draw(c->program, 16) == 0 && !c->program->plan.never_asks)
+        else if (load_draw(c->program, 16) == 0)
             begin_query(c, a);
         else
             begin_acquire(c, a);

@@ -25,7 +25,6 @@ typedef struct load_plan {
     uint32_t    reply_ms;
     uint32_t    late_ms;    /* an operation may end so late beyond what is documented */
     bool        is_beside;  /* others take these names with another protocol */
-    bool        never_asks; /* who holds a lock */
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
     bool        may_fail;   /* the world has faults: UNREACHABLE, UNKNOWN, LOST may happen */
     bool        may_refuse; /* also REFUSED */

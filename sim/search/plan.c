@@ -324,8 +324,7 @@ static void adapt_clients(sim_plan *plan)
         load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0 || plan->sync > 0;
         load->may_refuse = load->may_fail || topology_refuses(plan);
         if (plan->servers.topology == SIM_REDLOCK) {
-            load->lease_ms   = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
-            load->never_asks = true; /* the library refuses it below a lease of 30 s */
+            load->lease_ms = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
         }
         if (plan->sync > 0 && load->lease_ms < SYNC_LEASE_MS)
             load->lease_ms = SYNC_LEASE_MS;

@@ -19,7 +19,8 @@
 /* locked: a lock for a holder query, which is never acquired.  USAGE (the name), NOMEM, SYSTEM. */
 static int new_lock(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bowline_error *reterr)
 {
-    bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
+    /* Nothing is acquired: any lease that the URL allows. */
+    bwl_terms terms = { .lease_ms = shard->host.settings.lease_ms, .max_hold_ms = BWL_NEVER };
 
     return bwl_lock_new(ret_lock, shard, shard->host.engine, name, &terms, reterr);
 }

@@ -194,11 +194,11 @@ bwl_shard *bwl_shards_enter_for(bwl_client *client, const char *name, atomic_uin
 
 static int open_slot(bwl_client *client, bwl_pool_slot *slot, bwl_fault *fault)
 {
-    const bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
-
     int status = bwl_shard_share(&slot->shard, client->first);
     if (status < 0)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
+    const bwl_terms terms            = { .lease_ms    = slot->shard->host.settings.lease_ms,
+                                         .max_hold_ms = BWL_NEVER };
     slot->shard->host.takes_no_locks = true;
     bwl_loop_lock(&slot->shard->loop);
     status = bwl_lock_new(&slot->lock, slot->shard, slot->shard->host.engine, SLOT_LOCK_NAME,

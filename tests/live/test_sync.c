@@ -93,7 +93,7 @@ static bool is_late(int status, const char *part, const bowline_error *error)
 {
     if (status == BOWLINE_OK || (part != NULL && strstr(error->text, part) != NULL))
         return false;
-    return strstr(error->text, "no answer within") != NULL ||
+    return strstr(error->text, "no answer") != NULL ||
            strstr(error->text, "had it in time") != NULL;
 }
 

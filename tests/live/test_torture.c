@@ -90,8 +90,8 @@ static void count_wrong(slot *me, const char *call, const bowline_error *error)
 /* REFUSED: the process was stopped for longer than a lease during the acquire. */
 static bool is_possible(int status, const bowline_error *error)
 {
-    bool too_late = strstr(error->text, "too slowly") != NULL ||
-                    strstr(error->text, "no answer within") != NULL;
+    bool too_late =
+        strstr(error->text, "too slowly") != NULL || strstr(error->text, "no answer") != NULL;
 
     return status == BOWLINE_TIMEOUT || status == BOWLINE_UNKNOWN ||
            status == BOWLINE_UNREACHABLE || (status == BOWLINE_REFUSED && too_late);

@@ -54,7 +54,7 @@ static bool may_refuse(const bowline_error *error)
                                          "READONLY",   "CLUSTERDOWN",
                                          "TRYAGAIN",   "has no vote until",
                                          "sends to",   "closed the connection",
-                                         "too slowly", "no answer within" };
+                                         "too slowly", "no answer" };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(error->text, parts[i]) != NULL)

@@ -320,8 +320,10 @@ static bool topology_refuses(const sim_plan *plan)
 static void adapt_clients(sim_plan *plan)
 {
     for (unsigned i = 0; i < plan->clients_count; i++) {
-        load_plan *load  = &plan->clients[i].load;
-        load->may_fail   = plan->faults_count > 0 || plan->network.slow_in != 0 || plan->sync > 0;
+        load_plan *load = &plan->clients[i].load;
+        load->may_fail  = plan->faults_count > 0 || plan->network.slow_in != 0 || plan->sync > 0 ||
+                         plan->servers.topology == SIM_REDLOCK || /* its servers are young */
+                         plan->servers.topology == SIM_SENTINEL;
         load->may_refuse = load->may_fail || topology_refuses(plan);
         if (plan->servers.topology == SIM_REDLOCK) {
             load->lease_ms = plan->clients[0].load.lease_ms; /* or a restarted server may vote */

@@ -186,11 +186,17 @@ static words finish_query(const job *j, bowline_operation *query, bool *ret_is_f
 static void begin_query(job *j, waiting *w)
 {
     bowline_client *client = query_client(j);
+    bowline_error   error;
 
-    if (w->query != NULL || bowline_who_start(&w->query, client, j->options.name, NULL) < 0)
-        return; /* the next one will say why */
-    if (client != j->client)
+    if (w->query != NULL)
+        return;
+    if (bowline_who_start(&w->query, client, j->options.name, &error) < 0) {
+        w->found    = words_of("%s", error.text);
+        w->is_found = false;
+        w->next_at  = loop_now() + LIVE_MS;
+    } else if (client != j->client) {
         j->loop.other_fd = bowline_fd(client);
+    }
 }
 
 /* True: the query has ended, and its result is in w->found. */
@@ -292,12 +298,15 @@ static words last_holder(job *j, waiting *w)
 static int acquire_late(job *j, waiting *w, bowline_operation *late, failure *reterr)
 {
     failure is = {
-        .code = w->is_found ? EXIT_NOT_ACQUIRED : EXIT_FAILED,
+        .code = EXIT_NOT_ACQUIRED,
         .what = words_of("%s was not acquired within %s", j->options.name,
                          words_of_duration(loop_now() - j->began_at).text),
         .why  = w->found,
     };
 
+    /* Without a query, as with -q, the server may only be slow. */
+    if (w->found.text[0] != '\0' && !w->is_found)
+        is.code = EXIT_FAILED;
     if (w->found.text[0] == '\0')
         is.why = words_of("the server did not answer");
     is.hint = words_of("if the server holds the lock for this process now, it ends with its lease");

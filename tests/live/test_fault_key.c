@@ -199,11 +199,25 @@ TEST(renewal_restores_a_shortened_expiry)
     bowline_close(client);
 }
 
+/* The holder is dead. The server deletes the expired key only when it is accessed. */
+TEST(waiter_acquires_an_expired_lock_without_active_expiry)
+{
+    bowline_client *client = must_open(holder_url);
+    bowline_hold   *hold   = NULL;
+
+    assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
+    assert_string_equal(server_ask(redis, "SET bowline:{x} 1234567890123456789012 PX 300"), "OK");
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, NULL), NULL);
+    must_release(hold);
+    assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 1"), "OK");
+    bowline_close(client);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int own_server_starts(void **state)
 {
-    redis = server_start(NULL);
+    redis = server_start(server_is_new() ? "--enable-debug-command yes" : NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
     return 0;

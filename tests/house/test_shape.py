@@ -61,6 +61,7 @@ def test_the_figures_of_this_tree_are_not_empty():
         assert measured.figures[kind], kind
     assert measured.calls
     assert all(measured.totals.values())
+    assert {*shape.PARTS, shape.PUBLIC} <= {folder for folders in shape.TOTALS.values() for folder in folders}, "not measured"
 
 
 # Structs.
@@ -141,19 +142,19 @@ def test_the_public_header_may_have_any_number_of_lines(tmp_path):
 
 
 def include_from(root, header, count):
-    put(root, f"src/{header}", "/* h */\n")
+    put(root, header, "/* h */\n")
     for number in range(count):
         put(root, f"src/f{number}/a.c", f'#include "{header}"\n#include "{header}"\n#include <string.h>\n')
 
 
 def test_a_header_that_many_files_include_is_noticed(tmp_path):
-    include_from(tmp_path, "lock/a.h", 15)
+    include_from(tmp_path, "src/lock/a.h", 15)
     assert shape.check(tmp_path) == []
-    include_from(tmp_path, "lock/a.h", 16)
+    include_from(tmp_path, "src/lock/a.h", 16)
     assert shape.check(tmp_path) == ["included src/lock/a.h: 16 files include it, 15 at most"]
 
 
-@pytest.mark.parametrize("header", ["core/a.h", "base/a.h"])
+@pytest.mark.parametrize("header", ["src/core/a.h", "src/base/a.h", "lab/base/a.h"])
 def test_a_header_of_the_bottom_may_be_included_by_any_number_of_files(tmp_path, header):
     include_from(tmp_path, header, 30)
     assert shape.check(tmp_path) == []
@@ -348,7 +349,7 @@ def test_the_table_has_the_worst_of_each_kind_and_the_totals(tmp_path, capsys):
     assert "      1 src/lock" in lines
     assert "call cycles: 1 of 1 across folders or above 4 files, 1 across folders" in lines
     assert "      2 src/lock 1, src/net 1" in lines
-    assert lines[-1] == "lines: library 8, command 1, doctor 0, lab 103, bench 0, tests 9"
+    assert lines[-1] == "lines: library 8, command 1, doctor 0, lab 103, bench 0, simulator 0, tests 9"
 
 
 def test_the_calls_of_a_cycle_are_listed(tmp_path, capsys):

@@ -48,7 +48,7 @@ PUBLIC = "include"
 HEADER_APART = "include/bowline/bowline.h"
 BOTTOM = ("src/core", "src/base")
 TOTALS = {"library": ("src", "include"), "command": ("cli",), "doctor": ("doctor",), "lab": ("lab",),
-          "bench": ("bench",), "tests": ("tests",)}
+          "bench": ("bench",), "simulator": ("sim",), "tests": ("tests",)}
 
 LIMITS = {"struct": FIELDS_MAX, "header": HEADER_LINES_MAX, "included": INCLUDERS_MAX, "folder": FOLDER_SOURCES_MAX}
 UNITS = {"struct": "fields", "header": "lines", "included": "files include it", "folder": "source files"}

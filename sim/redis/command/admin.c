@@ -1,7 +1,7 @@
 /*
  * admin.c -- TIME, CONFIG, and replication as a client sees it.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
 #include "sim/redis/core/config.h"
 
@@ -18,7 +18,7 @@ static void reply_number_text(model_call *call, int64_t number)
     model_reply_text(call, text);
 }
 
-void model_cmd_time(model_call *call)
+static void cmd_time(model_call *call)
 {
     model_reply_array(call, 2);
     reply_number_text(call, call->server->now_us / S_IN_US);
@@ -26,7 +26,7 @@ void model_cmd_time(model_call *call)
 }
 
 /* Only what tests use. */
-void model_cmd_debug(model_call *call)
+static void cmd_debug(model_call *call)
 {
     if (model_arg_is(call, 1, "SET-ACTIVE-EXPIRE") && call->argc == 3) {
         call->server->config->active_expire = !model_arg_is(call, 2, "0");
@@ -132,7 +132,7 @@ static void config_ok(model_call *call)
     model_reply_ok(call);
 }
 
-const model_sub model_subs_config[] = {
+static const model_sub subs_config[] = {
     { "get", -3, config_get, false, false },
     { "set", -4, config_set, false, false },
     { "resetstat", 2, config_ok, false, false },
@@ -142,7 +142,7 @@ const model_sub model_subs_config[] = {
 
 /* ---- replication ----------------------------------------------------------------------------- */
 
-void model_cmd_role(model_call *call)
+static void cmd_role(model_call *call)
 {
     const model_replication *replication = &call->server->replication;
     size_t                   count       = 0;
@@ -177,7 +177,7 @@ void model_cmd_role(model_call *call)
     }
 }
 
-void model_cmd_replicaof(model_call *call)
+static void cmd_replicaof(model_call *call)
 {
     model_server *server = call->server;
     model_text    host   = call->argv[1];
@@ -206,7 +206,7 @@ void model_cmd_replicaof(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_wait(model_call *call)
+static void cmd_wait(model_call *call)
 {
     model_server *server = call->server;
     model_link   *link   = call->link;
@@ -240,3 +240,19 @@ void model_cmd_wait(model_call *call)
         .is_waiting = true,
     };
 }
+
+const model_command model_commands_admin[] = {
+    { "config", model_run_sub, -2, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(SUB) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), subs_config },
+    { "debug", cmd_debug, -2, 0, 0, 0, CMD(NOSCRIPT) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS),
+      NULL },
+    { "time", cmd_time, 1, 0, 0, 0, CMD(FAST) | CMD(STALE), NULL },
+    { "role", cmd_role, 1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), NULL },
+    { "replicaof", cmd_replicaof, 3, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), NULL },
+    { "slaveof", cmd_replicaof, 3, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), NULL },
+    { "wait", cmd_wait, 3, 0, 0, 0, CMD(NOSCRIPT) | CMD(BLOCKS) | CAT(CONNECTION), NULL },
+    { .name = NULL },
+};

@@ -1,7 +1,7 @@
 /*
  * channels.c -- SUBSCRIBE, PUBLISH and their relatives.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/inside.h"
 
 #include <stdlib.h>
@@ -32,17 +32,17 @@ static void subscribe(model_call *call, model_channel_kind kind, const char *wor
     }
 }
 
-void model_cmd_subscribe(model_call *call)
+static void cmd_subscribe(model_call *call)
 {
     subscribe(call, MODEL_CHANNEL, "subscribe");
 }
 
-void model_cmd_psubscribe(model_call *call)
+static void cmd_psubscribe(model_call *call)
 {
     subscribe(call, MODEL_PATTERN, "psubscribe");
 }
 
-void model_cmd_ssubscribe(model_call *call)
+static void cmd_ssubscribe(model_call *call)
 {
     if (call->origin == MODEL_FROM_EXEC) {
         model_reply_error(call, "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
@@ -75,17 +75,17 @@ static void unsubscribe(model_call *call, model_channel_kind kind, const char *w
     }
 }
 
-void model_cmd_unsubscribe(model_call *call)
+static void cmd_unsubscribe(model_call *call)
 {
     unsubscribe(call, MODEL_CHANNEL, "unsubscribe");
 }
 
-void model_cmd_punsubscribe(model_call *call)
+static void cmd_punsubscribe(model_call *call)
 {
     unsubscribe(call, MODEL_PATTERN, "punsubscribe");
 }
 
-void model_cmd_sunsubscribe(model_call *call)
+static void cmd_sunsubscribe(model_call *call)
 {
     unsubscribe(call, MODEL_SHARD_CHANNEL, "sunsubscribe");
 }
@@ -106,12 +106,12 @@ static void publish(model_call *call, bool is_sharded)
     model_reply_integer(call, (int64_t)count);
 }
 
-void model_cmd_publish(model_call *call)
+static void cmd_publish(model_call *call)
 {
     publish(call, false);
 }
 
-void model_cmd_spublish(model_call *call)
+static void cmd_spublish(model_call *call)
 {
     publish(call, true);
 }
@@ -173,11 +173,37 @@ static void pubsub_numpat(model_call *call)
     model_reply_integer(call, call->server->channels[MODEL_PATTERN].count);
 }
 
-const model_sub model_subs_pubsub[] = {
+static const model_sub subs_pubsub[] = {
     { "channels", -2, pubsub_channels, false, false },
     { "numsub", -2, pubsub_numsub, false, false },
     { "numpat", 2, pubsub_numpat, false, false },
     { "shardchannels", -2, pubsub_shardchannels, true, false },
     { "shardnumsub", -2, pubsub_shardnumsub, true, false },
+    { .name = NULL },
+};
+
+const model_command model_commands_channels[] = {
+    { "publish", cmd_publish, 3, 1, 1, 1, CMD(FAST) | CMD(CHANNELS) | CMD(STALE) | CAT(PUBSUB),
+      NULL },
+    { "spublish", cmd_spublish, 3, 1, 1, 1,
+      CMD(FAST) | CMD(CHANNELS) | CMD(SHARDED) | CMD(STALE) | CMD(SINCE_7) | CAT(PUBSUB), NULL },
+    { "subscribe", cmd_subscribe, -2, 1, -1, 1,
+      CMD(SENTINEL) | CMD(CHANNELS) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CAT(PUBSUB),
+      NULL },
+    { "psubscribe", cmd_psubscribe, -2, 1, -1, 1,
+      CMD(SENTINEL) | CMD(CHANNELS) | CMD(PATTERNS) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) |
+          CAT(PUBSUB),
+      NULL },
+    { "ssubscribe", cmd_ssubscribe, -2, 1, -1, 1,
+      CMD(CHANNELS) | CMD(SHARDED) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CMD(SINCE_7) |
+          CAT(PUBSUB),
+      NULL },
+    { "unsubscribe", cmd_unsubscribe, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CAT(PUBSUB), NULL },
+    { "punsubscribe", cmd_punsubscribe, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CAT(PUBSUB), NULL },
+    { "sunsubscribe", cmd_sunsubscribe, -1, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CMD(SINCE_7) | CAT(PUBSUB), NULL },
+    { "pubsub", model_run_sub, -2, 0, 0, 0, CMD(SUB) | CMD(STALE) | CAT(PUBSUB), subs_pubsub },
     { .name = NULL },
 };

@@ -1,7 +1,7 @@
 /*
  * client.c -- CLIENT: names, lists, the end of other links, tracking.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
 
 #include <stdlib.h>
@@ -256,7 +256,7 @@ static void client_getredir(model_call *call)
     model_reply_integer(call, (call->link->flags & LINK_TRACKS) != 0 ? 0 : -1);
 }
 
-const model_sub model_subs_client[] = {
+static const model_sub subs_client[] = {
     { "id", 2, client_id, false, false },
     { "getname", 2, client_getname, false, false },
     { "setname", 3, client_setname, false, false },
@@ -269,5 +269,11 @@ const model_sub model_subs_client[] = {
     { "getredir", 2, client_getredir, false, false },
     { "no-evict", 3, client_ok, true, false },
     { "no-touch", 3, client_ok, true, true },
+    { .name = NULL },
+};
+
+const model_command model_commands_client[] = {
+    { "client", model_run_sub, -2, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(SUB) | CMD(STALE) | CAT(CONNECTION), subs_client },
     { .name = NULL },
 };

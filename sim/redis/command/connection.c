@@ -1,7 +1,7 @@
 /*
  * connection.c -- HELLO, AUTH and what else concerns a link alone.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool authenticate(model_call *call, model_text name, model_text password)
     return true;
 }
 
-void model_cmd_auth(model_call *call)
+static void cmd_auth(model_call *call)
 {
     if (call->argc > 3) {
         model_reply_syntax_error(call);
@@ -93,7 +93,7 @@ static bool read_hello(model_call *call, hello *ret_hello)
     return true;
 }
 
-void model_cmd_hello(model_call *call)
+static void cmd_hello(model_call *call)
 {
     model_link *link    = call->link;
     hello       options = { 0, 0 };
@@ -128,7 +128,7 @@ void model_cmd_hello(model_call *call)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-void model_cmd_ping(model_call *call)
+static void cmd_ping(model_call *call)
 {
     if (call->argc > 2) {
         model_reply_error(call, "ERR wrong number of arguments for 'ping' command");
@@ -143,12 +143,12 @@ void model_cmd_ping(model_call *call)
     }
 }
 
-void model_cmd_echo(model_call *call)
+static void cmd_echo(model_call *call)
 {
     model_reply_bulk(call, call->argv[1]);
 }
 
-void model_cmd_select(model_call *call)
+static void cmd_select(model_call *call)
 {
     int64_t database;
 
@@ -164,13 +164,13 @@ void model_cmd_select(model_call *call)
     }
 }
 
-void model_cmd_quit(model_call *call)
+static void cmd_quit(model_call *call)
 {
     model_reply_ok(call);
     model_link_end(call->link);
 }
 
-void model_cmd_reset(model_call *call)
+static void cmd_reset(model_call *call)
 {
     model_link *link = call->link;
 
@@ -188,3 +188,25 @@ void model_cmd_reset(model_call *call)
     link->resp = call->resp = 2;
     model_reply_status(call, "RESET");
 }
+
+const model_command model_commands_connection[] = {
+    { "ping", cmd_ping, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(FAST) | CMD(STALE) | CMD(IN_RESP2) | CAT(CONNECTION), NULL },
+    { "echo", cmd_echo, 2, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "select", cmd_select, 2, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "auth", cmd_auth, -2, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CAT(CONNECTION),
+      NULL },
+    { "hello", cmd_hello, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CAT(CONNECTION),
+      NULL },
+    { "quit", cmd_quit, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CMD(NOQUEUE) |
+          CMD(IN_RESP2) | CAT(CONNECTION),
+      NULL },
+    { "reset", cmd_reset, 1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CMD(NOQUEUE) |
+          CMD(IN_RESP2) | CAT(CONNECTION),
+      NULL },
+    { .name = NULL },
+};

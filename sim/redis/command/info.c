@@ -1,7 +1,7 @@
 /*
  * info.c -- INFO: the sections and fields that bowline, its doctor and its tests read.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/config.h"
 #include "sim/redis/core/script.h"
 
@@ -158,7 +158,7 @@ static bool is_wanted(const model_call *call, const char *name)
     return false;
 }
 
-void model_cmd_info(model_call *call)
+static void cmd_info(model_call *call)
 {
     model_bytes out = { .size = 0 };
 
@@ -176,3 +176,8 @@ void model_cmd_info(model_call *call)
     model_reply_verbatim(call, model_bytes_text(&out));
     model_bytes_free(&out);
 }
+
+const model_command model_commands_info[] = {
+    { "info", cmd_info, -1, 0, 0, 0, CMD(SENTINEL) | CMD(STALE) | CAT(DANGEROUS), NULL },
+    { .name = NULL },
+};

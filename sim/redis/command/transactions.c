@@ -1,10 +1,10 @@
 /*
  * transactions.c -- MULTI, EXEC, WATCH.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
 
-void model_cmd_multi(model_call *call)
+static void cmd_multi(model_call *call)
 {
     if (call->link->transaction.is_open) {
         model_reply_error(call, "ERR MULTI calls can not be nested");
@@ -14,7 +14,7 @@ void model_cmd_multi(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_discard(model_call *call)
+static void cmd_discard(model_call *call)
 {
     if (!call->link->transaction.is_open) {
         model_reply_error(call, "ERR DISCARD without MULTI");
@@ -25,7 +25,7 @@ void model_cmd_discard(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_watch(model_call *call)
+static void cmd_watch(model_call *call)
 {
     if (call->link->transaction.is_open) {
         model_reply_error(call, "ERR WATCH inside MULTI is not allowed");
@@ -36,7 +36,7 @@ void model_cmd_watch(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_unwatch(model_call *call)
+static void cmd_unwatch(model_call *call)
 {
     model_unwatch(call->link);
     model_reply_ok(call);
@@ -85,7 +85,7 @@ static void run_queue(model_call *exec, model_transaction queue)
     }
 }
 
-void model_cmd_exec(model_call *call)
+static void cmd_exec(model_call *call)
 {
     model_link *link = call->link;
 
@@ -114,3 +114,19 @@ void model_cmd_exec(model_call *call)
     model_transaction_clear(link);
     link->transaction.watched = after.watched;
 }
+
+const model_command model_commands_transactions[] = {
+    { "multi", cmd_multi, 1, 0, 0, 0,
+      CMD(FAST) | CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(NOMULTI) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { "exec", cmd_exec, 1, 0, 0, 0, CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { "discard", cmd_discard, 1, 0, 0, 0,
+      CMD(FAST) | CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(STALE) | CAT(TRANSACTION), NULL },
+    { "watch", cmd_watch, -2, 1, -1, 1,
+      CMD(FAST) | CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(NOMULTI) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { "unwatch", cmd_unwatch, 1, 0, 0, 0, CMD(FAST) | CMD(NOSCRIPT) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { .name = NULL },
+};

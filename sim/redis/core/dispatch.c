@@ -12,55 +12,6 @@
 
 enum { NAME_MAX = 32, SHOWN_MAX = 128, MEMORY_OF_SERVER = 1 << 20, SAMPLES = 5, S_IN_US = 1000000 };
 
-/* ---- commands and their keys ----------------------------------------------------------------- */
-
-const model_command *model_command_find(const model_server *server, model_text name)
-{
-    char lower[NAME_MAX];
-
-    if (name.size >= sizeof lower)
-        return NULL;
-    for (size_t i = 0; i < name.size; i++)
-        lower[i] = (char)tolower((unsigned char)name.at[i]);
-    void **found = model_table_find(&server->commands, (model_text){ lower, name.size });
-    if (found == NULL)
-        return NULL;
-    const model_command *command     = *found;
-    unsigned             of_sentinel = command->flags & MODEL_CMD_OF_SENTINEL;
-    bool                 is_there    = of_sentinel == 0;
-
-    if (server->services != NULL)
-        is_there = of_sentinel != 0 || (command->flags & MODEL_CMD_SENTINEL) != 0;
-    if ((command->flags & MODEL_CMD_SINCE_7) != 0 && server->version == MODEL_REDIS_6_2)
-        is_there = false;
-    return is_there ? command : NULL;
-}
-
-bool model_command_accepts(const model_command *command, size_t argc)
-{
-    return command->arity >= 0 ? argc == (size_t)command->arity : argc >= (size_t)-command->arity;
-}
-
-bool model_command_keys(const model_command *command, const model_text *argv, size_t argc,
-                        size_t *ret_first, size_t *ret_last, size_t *ret_step)
-{
-    if ((command->flags & MODEL_CMD_NUMKEYS) != 0) {
-        int64_t keys;
-        if (argc < 3 || !model_text_integer(argv[2], &keys) || keys < 1 || keys > (int64_t)argc - 3)
-            return false;
-        *ret_first = 3;
-        *ret_last  = 2 + (size_t)keys;
-        *ret_step  = 1;
-        return true;
-    }
-    if (command->first == 0 || argc <= (size_t)command->first)
-        return false;
-    *ret_first = (size_t)command->first;
-    *ret_last  = command->last < 0 ? argc - (size_t)-command->last : (size_t)command->last;
-    *ret_step  = (size_t)command->step;
-    return *ret_last < argc;
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static bool is_over(const model_server *server)

@@ -165,16 +165,9 @@ void         model_link_read(model_link *link);   /* what it has kept */
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-const model_command *model_command_find(const model_server *server, model_text name);
-bool                 model_command_accepts(const model_command *command, size_t argc);
-bool                 model_sub_exists(model_call *call); /* false: an error was replied */
-void                 model_run_sub(model_call *call);
-void                 model_execute(model_link *link, const model_text *argv, size_t argc);
+void model_execute(model_link *link, const model_text *argv, size_t argc);
 /* Carries out a command that was accepted: effects, tracking. */
 void model_run(model_call *call);
-/* The keys or channels of a command: from argv[*ret_first] on; false: none. */
-bool model_command_keys(const model_command *command, const model_text *argv, size_t argc,
-                        size_t *ret_first, size_t *ret_last, size_t *ret_step);
 bool model_is_out_of_memory(model_server *server);
 bool model_has_good_replicas(const model_server *server);
 

@@ -27,16 +27,6 @@ static void write_id(const model_server *server, char ret_id[MODEL_RUN_ID_SIZE +
     ret_id[MODEL_RUN_ID_SIZE] = '\0';
 }
 
-/* The table of commands is const; the values of a model_table are not. */
-static void add_commands(model_server *server)
-{
-    bool is_new;
-
-    for (const model_command *command = model_commands; command->name != NULL; command++)
-        *model_table_add(&server->commands, model_text_of(command->name), &is_new) =
-            (void *)(uintptr_t)command;
-}
-
 static void begin_replication(model_server *server)
 {
     model_replication *r = &server->replication;
@@ -66,7 +56,7 @@ model_server *model_server_new(const model_server_options *options, model_owner 
         options->dataset != NULL ? model_dataset_copy(options->dataset) : model_dataset_new();
     write_id(server, server->run_id);
     begin_replication(server);
-    add_commands(server);
+    model_commands_begin(server);
     server->lua = model_lua_new(server);
     model_acl_begin(server);
     if (options->is_cluster)
@@ -93,7 +83,7 @@ void model_server_free(model_server *server)
         model_table_clear(&server->channels[kind], model_links_free);
     model_table_clear(&server->watched, model_links_free);
     model_table_clear(&server->tracked, model_links_free);
-    model_table_clear(&server->commands, NULL);
+    model_commands_end(server);
     model_bytes_free(&server->effects.log);
     model_bytes_free(&server->effects.pending);
     model_bytes_free(&server->effects.own);

@@ -48,11 +48,12 @@ static void acl_deluser(model_call *call)
 
 static void acl_users(model_call *call)
 {
-    size_t       at = 0;
-    model_entry *entry;
+    const model_table *users = model_acl_users(call->server);
+    size_t             at    = 0;
+    model_entry       *entry;
 
-    model_reply_array(call, call->server->users.count);
-    while ((entry = model_table_next(&call->server->users, &at)) != NULL)
+    model_reply_array(call, users->count);
+    while ((entry = model_table_next(users, &at)) != NULL)
         model_reply_bulk(call, (model_text){ entry->key, entry->size });
 }
 

@@ -2,7 +2,8 @@
  * channels.c -- SUBSCRIBE, PUBLISH and their relatives.
  */
 #include "sim/redis/command/server_commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/protocol.h"
+#include "sim/redis/core/pubsub.h"
 
 #include <stdlib.h>
 
@@ -10,11 +11,11 @@
 static void confirm(model_call *call, model_channel_kind kind, const char *word,
                     const model_text *channel)
 {
-    const model_table *channels = call->link->channels;
-    size_t             count    = channels[kind].count;
+    const model_link *link  = call->link;
+    size_t            count = model_channels_of(link, MODEL_SHARD_CHANNEL)->count;
 
     if (kind != MODEL_SHARD_CHANNEL)
-        count = channels[MODEL_CHANNEL].count + channels[MODEL_PATTERN].count;
+        count = model_subscriptions(link) - count;
     model_bytes_add_text(call->out, call->resp < 3 ? "*3\r\n" : ">3\r\n");
     model_reply_text(call, word);
     if (channel != NULL)
@@ -54,9 +55,9 @@ static void cmd_ssubscribe(model_call *call)
 /* Without names: all of them. */
 static void unsubscribe(model_call *call, model_channel_kind kind, const char *word)
 {
-    model_table *channels = &call->link->channels[kind];
-    size_t       at       = 0;
-    model_entry *entry;
+    const model_table *channels = model_channels_of(call->link, kind);
+    size_t             at       = 0;
+    model_entry       *entry;
 
     for (size_t i = 1; i < call->argc; i++) {
         (void)model_unsubscribe(call->link, kind, call->argv[i]);
@@ -120,7 +121,7 @@ static void cmd_spublish(model_call *call)
 
 static void show_channels(model_call *call, model_channel_kind kind)
 {
-    const model_table *channels = &call->server->channels[kind];
+    const model_table *channels = model_channels(call->server, kind);
     model_bytes        out      = { .size = 0 };
     size_t             at       = 0;
     size_t             count    = 0;
@@ -152,9 +153,8 @@ static void show_counts(model_call *call, model_channel_kind kind)
 {
     model_reply_array(call, (call->argc - 2) * 2);
     for (size_t i = 2; i < call->argc; i++) {
-        void **links = model_table_find(&call->server->channels[kind], call->argv[i]);
         model_reply_bulk(call, call->argv[i]);
-        model_reply_integer(call, links != NULL ? (int64_t)((model_links *)*links)->count : 0);
+        model_reply_integer(call, (int64_t)model_subscribers(call->server, kind, call->argv[i]));
     }
 }
 
@@ -170,7 +170,7 @@ static void pubsub_shardnumsub(model_call *call)
 
 static void pubsub_numpat(model_call *call)
 {
-    model_reply_integer(call, call->server->channels[MODEL_PATTERN].count);
+    model_reply_integer(call, model_channels(call->server, MODEL_PATTERN)->count);
 }
 
 static const model_sub subs_pubsub[] = {

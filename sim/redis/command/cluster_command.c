@@ -2,8 +2,8 @@
  * cluster_command.c -- CLUSTER, ASKING, READONLY.
  */
 #include "sim/redis/command/server_commands.h"
-#include "sim/redis/core/cluster.h"
 #include "sim/redis/data/hash.h"
+#include "sim/redis/data/store.h"
 
 static bool is_cluster(model_call *call)
 {

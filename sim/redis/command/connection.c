@@ -3,6 +3,10 @@
  */
 #include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
+#include "sim/redis/core/link.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/pubsub.h"
+#include "sim/redis/core/replication.h"
 
 #include <stdlib.h>
 
@@ -37,19 +41,10 @@ static void cmd_auth(model_call *call)
         model_reply_ok(call);
 }
 
-bool model_is_client_name(model_text name)
-{
-    for (size_t i = 0; i < name.size; i++)
-        if (name.at[i] < '!' || name.at[i] > '~')
-            return false;
-    return true;
-}
-
 static void reply_hello(model_call *call)
 {
-    const model_server *server     = call->server;
-    bool                is_valkey  = server->version == MODEL_VALKEY_9;
-    bool                is_primary = server->replication.primary_host[0] == '\0';
+    const model_server *server    = call->server;
+    bool                is_valkey = server->version == MODEL_VALKEY_9;
 
     model_reply_map(call, server->services != NULL ? 6 : 7);
     model_reply_text(call, "server");
@@ -64,7 +59,7 @@ static void reply_hello(model_call *call)
     model_reply_text(call, model_mode_text(server));
     if (server->services == NULL) {
         model_reply_text(call, "role");
-        model_reply_text(call, is_primary ? "master" : "replica");
+        model_reply_text(call, model_is_replica(server) ? "replica" : "master");
     }
     model_reply_text(call, "modules");
     model_reply_array(call, 0);
@@ -174,11 +169,7 @@ static void cmd_reset(model_call *call)
 {
     model_link *link = call->link;
 
-    model_unwatch(link);
-    model_untrack(link);
-    model_transaction_clear(link);
-    for (int kind = MODEL_CHANNEL; kind < MODEL_CHANNEL_KINDS; kind++)
-        model_unsubscribe_all(link, (model_channel_kind)kind);
+    model_link_clear(link);
     link->flags &= ~(unsigned)(LINK_ASKING | LINK_READONLY | LINK_REPLY_OFF | LINK_REPLY_SKIP |
                                LINK_SKIP_NEXT);
     link->database = 0;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "sim/redis/core/call.h"
+#include "sim/redis/core/keyspace.h"
 
 extern const model_command model_commands_strings[];
 extern const model_command model_commands_keys[];

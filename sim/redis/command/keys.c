@@ -2,7 +2,8 @@
  * keys.c -- what works on a key of any type: existence, expiry, whole databases.
  */
 #include "sim/redis/command/key_commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/protocol.h"
 
 enum { MS_IN_S = 1000 };
 
@@ -209,7 +210,8 @@ static void cmd_keys(model_call *call)
 
     while ((entry = model_table_next(&server->data->keys[*call->database], &at)) != NULL) {
         model_text key = { entry->key, entry->size };
-        if (model_has_expired(server, entry->value) || !model_text_matches(key, call->argv[1]))
+        if (model_value_has_expired(entry->value, model_now_ms(server)) ||
+            !model_text_matches(key, call->argv[1]))
             continue;
         model_write_bulk(&out, key);
         count++;
@@ -224,20 +226,6 @@ static void cmd_dbsize(model_call *call)
     model_reply_integer(call, call->server->data->keys[*call->database].count);
 }
 
-/* The watched keys of the database that exist have changed. */
-static void break_watchers(model_server *server, unsigned database)
-{
-    size_t       at = 0;
-    model_entry *entry;
-
-    while ((entry = model_table_next(&server->watched, &at)) != NULL) {
-        model_text key = { entry->key + 1, entry->size - 1 };
-        if ((unsigned char)entry->key[0] == database &&
-            model_store_find(server->data, database, key) != NULL)
-            model_watchers_break(server, database, key);
-    }
-}
-
 static void flush(model_call *call, unsigned first, unsigned last)
 {
     if (call->argc > 2 ||
@@ -245,12 +233,7 @@ static void flush(model_call *call, unsigned first, unsigned last)
         model_reply_syntax_error(call);
         return;
     }
-    for (unsigned database = first; database <= last; database++) {
-        break_watchers(call->server, database);
-        model_store_clear(call->server->data, database);
-    }
-    call->server->expiry.entry = 0;
-    model_trackers_flush(call->server);
+    model_clear_databases(call->server, first, last);
     call->changes++;
     model_reply_ok(call);
 }
@@ -294,11 +277,7 @@ static void cmd_swapdb(model_call *call)
         model_reply_error(call, "ERR DB index is out of range");
         return;
     }
-    break_watchers(call->server, (unsigned)one);
-    break_watchers(call->server, (unsigned)other);
-    model_store_swap(call->server->data, (unsigned)one, (unsigned)other);
-    break_watchers(call->server, (unsigned)one);
-    break_watchers(call->server, (unsigned)other);
+    model_swap_databases(call->server, (unsigned)one, (unsigned)other);
     call->changes++;
     model_reply_ok(call);
 }

@@ -2,7 +2,7 @@
  * scripts.c -- EVAL, EVALSHA, SCRIPT.
  */
 #include "sim/redis/command/server_commands.h"
-#include "sim/redis/core/script.h"
+#include "sim/redis/script/script.h"
 
 #include <ctype.h>
 

@@ -2,7 +2,6 @@
  * sentinel_command.c -- SENTINEL, from the view that the owner has set.
  */
 #include "sim/redis/command/server_commands.h"
-#include "sim/redis/core/inside.h"
 
 #include <stdio.h>
 

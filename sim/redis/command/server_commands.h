@@ -20,5 +20,4 @@ void        model_sentinel_role(model_call *call); /* sentinel_command.c */
 void        model_sentinel_info(model_bytes *out, const model_server *server);
 const char *model_mode_text(const model_server *server);              /* info.c */
 const char *model_version_text(model_version version);                /* info.c */
-bool        model_is_client_name(model_text name);                    /* connection.c */
 bool        model_client_set_name(model_call *call, model_text name); /* client.c */

@@ -2,7 +2,7 @@
  * strings.c -- SET and its relatives, counters.
  */
 #include "sim/redis/command/key_commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/effects.h"
 
 #include <string.h>
 
@@ -372,7 +372,7 @@ static void cmd_decrby(model_call *call)
     if (by == INT64_MIN && call->server->version != MODEL_REDIS_6_2)
         model_reply_error(call, "ERR decrement would overflow");
     else
-        increase(call, (int64_t)(0 - (uint64_t)by)); /* Redis 6.2 lets it wrap */
+        increase(call, (int64_t)(0 - (uint64_t)by)); /* in Redis 6.2 it wraps */
 }
 
 const model_command model_commands_strings[] = {

@@ -2,7 +2,7 @@
  * zsets.c -- members of sorted sets, one by one: adding, removing, asking for scores and ranks.
  */
 #include "sim/redis/command/key_commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/effects.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,9 @@
  * acl.c -- see acl.h.
  */
 #include "sim/redis/core/acl.h"
+#include "sim/redis/core/call.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/pubsub.h"
 #include "sim/redis/data/hash.h"
 
 #include <stdlib.h>
@@ -324,15 +327,16 @@ static bool is_in(const model_user *user, rule_list list, model_text text, bool 
     return false;
 }
 
-/* The links of the user that are subscribed to what it may not read any more. */
+/* The links of the user that have subscriptions without permission now. */
 static void end_forbidden(model_server *server, const model_user *user)
 {
     for (size_t i = 0; i < server->links.count && !user->has_all_channels; i++) {
         model_link *link = server->links.at[i];
         for (int kind = MODEL_CHANNEL; kind < MODEL_CHANNEL_KINDS && link->user == user; kind++) {
-            size_t       at = 0;
-            model_entry *entry;
-            while ((entry = model_table_next(&link->channels[kind], &at)) != NULL)
+            const model_table *channels = model_channels_of(link, (model_channel_kind)kind);
+            size_t             at       = 0;
+            model_entry       *entry;
+            while ((entry = model_table_next(channels, &at)) != NULL)
                 if (!is_in(user, CHANNELS, (model_text){ entry->key, entry->size },
                            kind == MODEL_PATTERN))
                     model_link_end(link);
@@ -379,6 +383,18 @@ void model_acl_end(model_server *server)
     model_table_clear(&server->users, free_user);
 }
 
+void model_acl_set_password(model_server *server, model_text password)
+{
+    model_bytes rule = { .size = 0 };
+    size_t      nth;
+
+    model_bytes_add_text(&rule, password.size != 0 ? ">" : "nopass");
+    model_bytes_add(&rule, password.at, password.size);
+    const model_text rules[] = { model_text_of("resetpass"), model_bytes_text(&rule) };
+    (void)model_acl_set(server, model_text_of("default"), rules, 2, &nth);
+    model_bytes_free(&rule);
+}
+
 bool model_acl_delete(model_server *server, model_text name)
 {
     model_user *user = model_acl_find(server, name);
@@ -403,6 +419,11 @@ bool model_acl_delete(model_server *server, model_text name)
 const char *model_acl_name(const model_user *user)
 {
     return user->name;
+}
+
+const model_table *model_acl_users(const model_server *server)
+{
+    return &server->users;
 }
 
 model_user *model_acl_find(const model_server *server, model_text name)

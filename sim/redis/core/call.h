@@ -1,13 +1,14 @@
 /*
- * call.h -- one command that is carried out: its arguments, who asks, and where the reply goes.
+ * call.h -- one command that is carried out: its arguments, the link that asks, and where the reply
+ * goes.
  *
- * The functions of the tables in command/ take a call.  They find keys with model_find and
- * the like, say model_changed for each key that they change, and write one reply.
+ * The functions of the tables in command/ take a call.  They find keys with model_find and the like
+ * (keyspace.h), call model_changed for each key that they change, and write one reply.
  */
 #pragma once
 
 #include "sim/redis/core/command.h"
-#include "sim/redis/data/store.h"
+#include "sim/redis/core/state.h"
 
 typedef enum model_origin {
     MODEL_FROM_LINK = 1,
@@ -18,7 +19,7 @@ typedef enum model_origin {
 
 struct model_call {
     model_server        *server;
-    model_link          *link;  /* who asks; of a script, its caller */
+    model_link          *link;  /* that asks; of a script, its caller */
     const model_call    *outer; /* EVAL, of a command of a script */
     const model_command *command;
     const model_text    *argv;
@@ -58,28 +59,3 @@ void model_reply_syntax_error(model_call *call);
 bool model_take_integer(model_call *call, size_t nth, const char *what, int64_t *ret_number);
 bool model_take_double(model_call *call, size_t nth, const char *what, double *ret_number);
 bool model_arg_is(const model_call *call, size_t nth, const char *word);
-
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-int64_t model_now_ms(const model_server *server);
-
-/* The value of a key, which may be NULL: no such key.  False: an error about its type was replied.
- * A key whose time is over is not there, and is deleted on a primary. */
-bool model_find(model_call *call, model_text key, model_type type, model_value **ret_value);
-/* Of any type. */
-model_value *model_find_any(model_call *call, model_text key);
-model_value *model_create(model_call *call, model_text key, model_type type);
-/* Takes the value. */
-void model_replace(model_call *call, model_text key, model_value *value);
-bool model_delete(model_call *call, model_text key); /* counts the change */
-/* The key has changed, or will be deleted if its value has no element left. */
-void model_changed(model_call *call, model_text key, model_value *value);
-void model_expire_at(model_call *call, model_value *value, int64_t expires_ms);
-
-/* ---- effects --------------------------------------------------------------------------------- */
-
-/* What is logged in place of the command: count items, each by one of the functions below. */
-void model_effect_begin(model_call *call, size_t count);
-void model_effect_add(model_call *call, model_text text);
-void model_effect_add_text(model_call *call, const char *text);
-void model_effect_add_integer(model_call *call, int64_t number);

@@ -4,7 +4,8 @@
  * Redis 7.0 looks up the subcommand together with the command, so MULTI refuses an unknown one;
  * Redis 6.2 finds it when the command runs.
  */
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/command.h"
+#include "sim/redis/core/call.h"
 
 #include <ctype.h>
 

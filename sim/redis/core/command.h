@@ -1,6 +1,6 @@
 /*
- * command.h -- what a server knows of each command: its arity, where its keys are, its flags and
- * its categories, as in Redis.
+ * command.h -- each command of a server: its arity, where its keys are, its flags and its
+ * categories, as in Redis.
  */
 #pragma once
 

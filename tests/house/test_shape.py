@@ -348,7 +348,7 @@ def test_the_table_has_the_worst_of_each_kind_and_the_totals(tmp_path, capsys):
     assert "      1 src/lock" in lines
     assert "call cycles: 1 of 1 across folders or above 4 files, 1 across folders" in lines
     assert "      2 src/lock 1, src/net 1" in lines
-    assert lines[-1] == "lines: library 8, command 1, doctor 0, lab 103, bench 0, tests 9"
+    assert lines[-1] == "lines: library 8, command 1, doctor 0, lab 103, bench 0, simulator 0, tests 9"
 
 
 def test_the_calls_of_a_cycle_are_listed(tmp_path, capsys):

@@ -116,7 +116,7 @@ bool model_server_asked_to_follow(model_server *server, char ret_host[256], uint
 
 /* As CONFIG SET.  False: the name or the value is not accepted. */
 bool model_server_configure(model_server *server, const char *name, const char *value);
-/* The view is copied.  Links whose channels belong to another node now are told. */
+/* The view is copied.  A subscription to a channel that another node serves now ends. */
 void model_server_set_view(model_server *server, const model_cluster_view *view, int64_t now_us);
 /* MIGRATE of the first key of a slot; false: there is none. */
 bool     model_server_move_key(model_server *from, model_server *to, unsigned slot, int64_t from_us,

@@ -1,7 +1,7 @@
 /*
  * acl_command.c -- ACL.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
 
 static void acl_whoami(model_call *call)
@@ -48,11 +48,12 @@ static void acl_deluser(model_call *call)
 
 static void acl_users(model_call *call)
 {
-    size_t       at = 0;
-    model_entry *entry;
+    const model_table *users = model_acl_users(call->server);
+    size_t             at    = 0;
+    model_entry       *entry;
 
-    model_reply_array(call, call->server->users.count);
-    while ((entry = model_table_next(&call->server->users, &at)) != NULL)
+    model_reply_array(call, users->count);
+    while ((entry = model_table_next(users, &at)) != NULL)
         model_reply_bulk(call, (model_text){ entry->key, entry->size });
 }
 
@@ -65,12 +66,19 @@ static void acl_log(model_call *call)
         model_reply_array(call, 0);
 }
 
-const model_sub model_subs_acl[] = {
+static const model_sub subs_acl[] = {
     { "whoami", 2, acl_whoami, false, false },
     { "setuser", -3, acl_setuser, false, false },
     { "getuser", 3, acl_getuser, false, false },
     { "deluser", -3, acl_deluser, false, false },
     { "users", 2, acl_users, false, false },
     { "log", -2, acl_log, false, false },
+    { .name = NULL },
+};
+
+const model_command model_commands_acl[] = {
+    { "acl", model_run_sub, -2, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(SUB) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS),
+      subs_acl },
     { .name = NULL },
 };

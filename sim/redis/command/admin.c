@@ -1,14 +1,15 @@
 /*
  * admin.c -- TIME, CONFIG, and replication as a client sees it.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/acl.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/config.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/replication.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { S_IN_US = 1000000, MS_IN_US = 1000, NUMBER_ROOM = 32 };
+enum { NUMBER_ROOM = 32 };
 
 static void reply_number_text(model_call *call, int64_t number)
 {
@@ -18,15 +19,15 @@ static void reply_number_text(model_call *call, int64_t number)
     model_reply_text(call, text);
 }
 
-void model_cmd_time(model_call *call)
+static void cmd_time(model_call *call)
 {
     model_reply_array(call, 2);
-    reply_number_text(call, call->server->now_us / S_IN_US);
-    reply_number_text(call, call->server->now_us % S_IN_US);
+    reply_number_text(call, call->server->now_us / MODEL_S_IN_US);
+    reply_number_text(call, call->server->now_us % MODEL_S_IN_US);
 }
 
 /* Only what tests use. */
-void model_cmd_debug(model_call *call)
+static void cmd_debug(model_call *call)
 {
     if (model_arg_is(call, 1, "SET-ACTIVE-EXPIRE") && call->argc == 3) {
         call->server->config->active_expire = !model_arg_is(call, 2, "0");
@@ -67,33 +68,6 @@ static void config_get(model_call *call)
     }
 }
 
-/* requirepass is the password of the user default. */
-static void set_password(model_server *server, model_text password)
-{
-    model_bytes rule = { .size = 0 };
-    size_t      nth;
-
-    model_bytes_add_text(&rule, password.size != 0 ? ">" : "nopass");
-    model_bytes_add(&rule, password.at, password.size);
-    const model_text rules[] = { model_text_of("resetpass"), model_bytes_text(&rule) };
-    (void)model_acl_set(server, model_text_of("default"), rules, 2, &nth);
-    model_bytes_free(&rule);
-}
-
-model_config_result model_configure(model_server *server, model_text name, model_text value)
-{
-    model_config_result result = model_config_set(server->config, name, value);
-
-    if (result == MODEL_CONFIG_SET && model_text_is(name, "requirepass"))
-        set_password(server, value);
-    return result;
-}
-
-bool model_server_configure(model_server *server, const char *name, const char *value)
-{
-    return model_configure(server, model_text_of(name), model_text_of(value)) == MODEL_CONFIG_SET;
-}
-
 static void config_set(model_call *call)
 {
     bool is_old = call->server->version == MODEL_REDIS_6_2;
@@ -104,7 +78,7 @@ static void config_set(model_call *call)
     }
     for (size_t i = 2; i < call->argc; i += 2) {
         model_text name = call->argv[i];
-        switch (model_configure(call->server, name, call->argv[i + 1])) {
+        switch (model_config_set(call->server, name, call->argv[i + 1])) {
         case MODEL_CONFIG_SET: break;
         case MODEL_CONFIG_UNKNOWN:
             if (is_old)
@@ -132,7 +106,7 @@ static void config_ok(model_call *call)
     model_reply_ok(call);
 }
 
-const model_sub model_subs_config[] = {
+static const model_sub subs_config[] = {
     { "get", -3, config_get, false, false },
     { "set", -4, config_set, false, false },
     { "resetstat", 2, config_ok, false, false },
@@ -142,16 +116,16 @@ const model_sub model_subs_config[] = {
 
 /* ---- replication ----------------------------------------------------------------------------- */
 
-void model_cmd_role(model_call *call)
+static void cmd_role(model_call *call)
 {
-    const model_replication *replication = &call->server->replication;
+    const model_replication *replication = call->server->replication;
     size_t                   count       = 0;
 
     if (call->server->services != NULL) {
         model_sentinel_role(call);
         return;
     }
-    if (replication->primary_host[0] != '\0') {
+    if (model_is_replica(call->server)) {
         model_reply_array(call, 5);
         model_reply_text(call, "slave");
         model_reply_text(call, replication->primary_host);
@@ -177,7 +151,7 @@ void model_cmd_role(model_call *call)
     }
 }
 
-void model_cmd_replicaof(model_call *call)
+static void cmd_replicaof(model_call *call)
 {
     model_server *server = call->server;
     model_text    host   = call->argv[1];
@@ -196,24 +170,23 @@ void model_cmd_replicaof(model_call *call)
     }
     memcpy(text, host.at, is_end ? 0 : host.size);
     text[is_end ? 0 : host.size] = '\0';
-    if (!is_end && strcmp(text, server->replication.primary_host) == 0 &&
-        server->replication.primary_port == port) {
+    if (!is_end && strcmp(text, server->replication->primary_host) == 0 &&
+        server->replication->primary_port == port) {
         model_reply_status(call, "OK Already connected to specified master");
         return;
     }
-    model_turn(server, is_end ? NULL : text, (uint16_t)port);
-    server->replication.is_asked = true;
+    model_turn(server, is_end ? NULL : text, (uint16_t)port, true);
     model_reply_ok(call);
 }
 
-void model_cmd_wait(model_call *call)
+static void cmd_wait(model_call *call)
 {
     model_server *server = call->server;
     model_link   *link   = call->link;
     int64_t       replicas;
     int64_t       timeout_ms;
 
-    if (server->replication.primary_host[0] != '\0') {
+    if (model_is_replica(server)) {
         model_reply_error(call,
                           "ERR WAIT cannot be used with replica instances. Please also note that "
                           "since Redis 4.0 if a replica is configured to be writable (which is not "
@@ -223,7 +196,7 @@ void model_cmd_wait(model_call *call)
     if (!model_take_integer(call, 1, NULL, &replicas) ||
         !model_take_integer(call, 2, "timeout is not an integer or out of range", &timeout_ms))
         return;
-    if (timeout_ms < 0 || timeout_ms > INT64_MAX / MS_IN_US - server->now_us) {
+    if (timeout_ms < 0 || timeout_ms > INT64_MAX / MODEL_MS_IN_US - server->now_us) {
         model_reply_error(call, timeout_ms < 0 ? "ERR timeout is negative"
                                                : "ERR timeout is out of range");
         return;
@@ -234,9 +207,25 @@ void model_cmd_wait(model_call *call)
         return;
     }
     link->wait = (model_wait){
-        .until_us   = timeout_ms == 0 ? INT64_MAX : server->now_us + timeout_ms * MS_IN_US,
+        .until_us   = timeout_ms == 0 ? INT64_MAX : server->now_us + timeout_ms * MODEL_MS_IN_US,
         .offset     = link->written,
         .replicas   = replicas,
         .is_waiting = true,
     };
 }
+
+const model_command model_commands_admin[] = {
+    { "config", model_run_sub, -2, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(SUB) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), subs_config },
+    { "debug", cmd_debug, -2, 0, 0, 0, CMD(NOSCRIPT) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS),
+      NULL },
+    { "time", cmd_time, 1, 0, 0, 0, CMD(FAST) | CMD(STALE), NULL },
+    { "role", cmd_role, 1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), NULL },
+    { "replicaof", cmd_replicaof, 3, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), NULL },
+    { "slaveof", cmd_replicaof, 3, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CAT(ADMIN) | CAT(DANGEROUS), NULL },
+    { "wait", cmd_wait, 3, 0, 0, 0, CMD(NOSCRIPT) | CMD(BLOCKS) | CAT(CONNECTION), NULL },
+    { .name = NULL },
+};

@@ -1,8 +1,9 @@
 /*
  * channels.c -- SUBSCRIBE, PUBLISH and their relatives.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/command/server_commands.h"
+#include "sim/redis/core/protocol.h"
+#include "sim/redis/core/pubsub.h"
 
 #include <stdlib.h>
 
@@ -10,11 +11,11 @@
 static void confirm(model_call *call, model_channel_kind kind, const char *word,
                     const model_text *channel)
 {
-    const model_table *channels = call->link->channels;
-    size_t             count    = channels[kind].count;
+    const model_link *link  = call->link;
+    size_t            count = model_channels_of(link, MODEL_SHARD_CHANNEL)->count;
 
     if (kind != MODEL_SHARD_CHANNEL)
-        count = channels[MODEL_CHANNEL].count + channels[MODEL_PATTERN].count;
+        count = model_subscriptions(link) - count;
     model_bytes_add_text(call->out, call->resp < 3 ? "*3\r\n" : ">3\r\n");
     model_reply_text(call, word);
     if (channel != NULL)
@@ -32,17 +33,17 @@ static void subscribe(model_call *call, model_channel_kind kind, const char *wor
     }
 }
 
-void model_cmd_subscribe(model_call *call)
+static void cmd_subscribe(model_call *call)
 {
     subscribe(call, MODEL_CHANNEL, "subscribe");
 }
 
-void model_cmd_psubscribe(model_call *call)
+static void cmd_psubscribe(model_call *call)
 {
     subscribe(call, MODEL_PATTERN, "psubscribe");
 }
 
-void model_cmd_ssubscribe(model_call *call)
+static void cmd_ssubscribe(model_call *call)
 {
     if (call->origin == MODEL_FROM_EXEC) {
         model_reply_error(call, "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
@@ -54,9 +55,9 @@ void model_cmd_ssubscribe(model_call *call)
 /* Without names: all of them. */
 static void unsubscribe(model_call *call, model_channel_kind kind, const char *word)
 {
-    model_table *channels = &call->link->channels[kind];
-    size_t       at       = 0;
-    model_entry *entry;
+    const model_table *channels = model_channels_of(call->link, kind);
+    size_t             at       = 0;
+    model_entry       *entry;
 
     for (size_t i = 1; i < call->argc; i++) {
         (void)model_unsubscribe(call->link, kind, call->argv[i]);
@@ -75,17 +76,17 @@ static void unsubscribe(model_call *call, model_channel_kind kind, const char *w
     }
 }
 
-void model_cmd_unsubscribe(model_call *call)
+static void cmd_unsubscribe(model_call *call)
 {
     unsubscribe(call, MODEL_CHANNEL, "unsubscribe");
 }
 
-void model_cmd_punsubscribe(model_call *call)
+static void cmd_punsubscribe(model_call *call)
 {
     unsubscribe(call, MODEL_PATTERN, "punsubscribe");
 }
 
-void model_cmd_sunsubscribe(model_call *call)
+static void cmd_sunsubscribe(model_call *call)
 {
     unsubscribe(call, MODEL_SHARD_CHANNEL, "sunsubscribe");
 }
@@ -106,12 +107,12 @@ static void publish(model_call *call, bool is_sharded)
     model_reply_integer(call, (int64_t)count);
 }
 
-void model_cmd_publish(model_call *call)
+static void cmd_publish(model_call *call)
 {
     publish(call, false);
 }
 
-void model_cmd_spublish(model_call *call)
+static void cmd_spublish(model_call *call)
 {
     publish(call, true);
 }
@@ -120,7 +121,7 @@ void model_cmd_spublish(model_call *call)
 
 static void show_channels(model_call *call, model_channel_kind kind)
 {
-    const model_table *channels = &call->server->channels[kind];
+    const model_table *channels = model_channels(call->server, kind);
     model_bytes        out      = { .size = 0 };
     size_t             at       = 0;
     size_t             count    = 0;
@@ -152,9 +153,8 @@ static void show_counts(model_call *call, model_channel_kind kind)
 {
     model_reply_array(call, (call->argc - 2) * 2);
     for (size_t i = 2; i < call->argc; i++) {
-        void **links = model_table_find(&call->server->channels[kind], call->argv[i]);
         model_reply_bulk(call, call->argv[i]);
-        model_reply_integer(call, links != NULL ? (int64_t)((model_links *)*links)->count : 0);
+        model_reply_integer(call, (int64_t)model_subscribers(call->server, kind, call->argv[i]));
     }
 }
 
@@ -170,14 +170,40 @@ static void pubsub_shardnumsub(model_call *call)
 
 static void pubsub_numpat(model_call *call)
 {
-    model_reply_integer(call, call->server->channels[MODEL_PATTERN].count);
+    model_reply_integer(call, model_channels(call->server, MODEL_PATTERN)->count);
 }
 
-const model_sub model_subs_pubsub[] = {
+static const model_sub subs_pubsub[] = {
     { "channels", -2, pubsub_channels, false, false },
     { "numsub", -2, pubsub_numsub, false, false },
     { "numpat", 2, pubsub_numpat, false, false },
     { "shardchannels", -2, pubsub_shardchannels, true, false },
     { "shardnumsub", -2, pubsub_shardnumsub, true, false },
+    { .name = NULL },
+};
+
+const model_command model_commands_channels[] = {
+    { "publish", cmd_publish, 3, 1, 1, 1, CMD(FAST) | CMD(CHANNELS) | CMD(STALE) | CAT(PUBSUB),
+      NULL },
+    { "spublish", cmd_spublish, 3, 1, 1, 1,
+      CMD(FAST) | CMD(CHANNELS) | CMD(SHARDED) | CMD(STALE) | CMD(SINCE_7) | CAT(PUBSUB), NULL },
+    { "subscribe", cmd_subscribe, -2, 1, -1, 1,
+      CMD(SENTINEL) | CMD(CHANNELS) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CAT(PUBSUB),
+      NULL },
+    { "psubscribe", cmd_psubscribe, -2, 1, -1, 1,
+      CMD(SENTINEL) | CMD(CHANNELS) | CMD(PATTERNS) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) |
+          CAT(PUBSUB),
+      NULL },
+    { "ssubscribe", cmd_ssubscribe, -2, 1, -1, 1,
+      CMD(CHANNELS) | CMD(SHARDED) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CMD(SINCE_7) |
+          CAT(PUBSUB),
+      NULL },
+    { "unsubscribe", cmd_unsubscribe, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CAT(PUBSUB), NULL },
+    { "punsubscribe", cmd_punsubscribe, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CAT(PUBSUB), NULL },
+    { "sunsubscribe", cmd_sunsubscribe, -1, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CMD(IN_RESP2) | CMD(SINCE_7) | CAT(PUBSUB), NULL },
+    { "pubsub", model_run_sub, -2, 0, 0, 0, CMD(SUB) | CMD(STALE) | CAT(PUBSUB), subs_pubsub },
     { .name = NULL },
 };

@@ -1,13 +1,16 @@
 /*
  * client.c -- CLIENT: names, lists, the end of other links, tracking.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/pubsub.h"
+#include "sim/redis/core/tracking.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { S_IN_US = 1000000, LIBRARY_NAME = 0, LIBRARY_VERSION = 1 };
+enum { LIBRARY_NAME = 0, LIBRARY_VERSION = 1 };
 
 static void client_id(model_call *call)
 {
@@ -28,9 +31,17 @@ static void replace_text(char **text, model_text by)
     *text = by.size != 0 ? model_text_copy(by) : NULL;
 }
 
+static bool is_client_name(model_text name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        if (name.at[i] < '!' || name.at[i] > '~')
+            return false;
+    return true;
+}
+
 bool model_client_set_name(model_call *call, model_text name)
 {
-    if (!model_is_client_name(name)) {
+    if (!is_client_name(name)) {
         model_reply_error(
             call, "ERR Client names cannot contain spaces, newlines or special characters.");
         return false;
@@ -54,7 +65,7 @@ static void client_setinfo(model_call *call)
                           call->argv[2].at);
         return;
     }
-    if (!model_is_client_name(call->argv[3])) {
+    if (!is_client_name(call->argv[3])) {
         model_reply_error(call, "ERR %s cannot contain spaces, newlines or special characters.",
                           is_name ? "lib-name" : "lib-ver");
         return;
@@ -68,7 +79,7 @@ static void client_setinfo(model_call *call)
 static void describe(model_bytes *out, const model_link *link)
 {
     const model_server *server = link->server;
-    int64_t             age    = (server->now_us - link->opened_us) / S_IN_US;
+    int64_t             age    = (server->now_us - link->opened_us) / MODEL_S_IN_US;
     char                flags[8];
     size_t              count = 0;
 
@@ -89,9 +100,10 @@ static void describe(model_bytes *out, const model_link *link)
                       "lib-name=%s lib-ver=%s\n",
                       (unsigned long long)link->id, link->address, server->host, server->port,
                       (unsigned long long)link->id + 7, link->name != NULL ? link->name : "",
-                      (long long)age, flags, link->database, link->channels[MODEL_CHANNEL].count,
-                      link->channels[MODEL_PATTERN].count,
-                      link->channels[MODEL_SHARD_CHANNEL].count,
+                      (long long)age, flags, link->database,
+                      model_channels_of(link, MODEL_CHANNEL)->count,
+                      model_channels_of(link, MODEL_PATTERN)->count,
+                      model_channels_of(link, MODEL_SHARD_CHANNEL)->count,
                       link->transaction.is_open ? (int)link->transaction.count : -1,
                       link->user != NULL ? model_acl_name(link->user) : "(superuser)", link->resp,
                       link->library[LIBRARY_NAME] != NULL ? link->library[LIBRARY_NAME] : "",
@@ -191,7 +203,7 @@ static void client_kill(model_call *call)
         if (!is_meant(link, call->link, &f))
             continue;
         if (link != call->link)
-            link->out.size = 0;
+            model_link_output(link)->size = 0;
         model_link_end(link);
         killed++;
     }
@@ -234,9 +246,7 @@ static void client_tracking(model_call *call)
         no_loop = true;
     }
     if (model_arg_is(call, 2, "ON")) {
-        call->link->flags |= LINK_TRACKS;
-        call->link->flags &= ~(unsigned)LINK_NO_LOOP;
-        call->link->flags |= no_loop ? LINK_NO_LOOP : 0u;
+        model_tracking_begin(call->link, no_loop);
     } else if (model_arg_is(call, 2, "OFF")) {
         model_untrack(call->link);
     } else {
@@ -256,7 +266,7 @@ static void client_getredir(model_call *call)
     model_reply_integer(call, (call->link->flags & LINK_TRACKS) != 0 ? 0 : -1);
 }
 
-const model_sub model_subs_client[] = {
+static const model_sub subs_client[] = {
     { "id", 2, client_id, false, false },
     { "getname", 2, client_getname, false, false },
     { "setname", 3, client_setname, false, false },
@@ -269,5 +279,11 @@ const model_sub model_subs_client[] = {
     { "getredir", 2, client_getredir, false, false },
     { "no-evict", 3, client_ok, true, false },
     { "no-touch", 3, client_ok, true, true },
+    { .name = NULL },
+};
+
+const model_command model_commands_client[] = {
+    { "client", model_run_sub, -2, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(SUB) | CMD(STALE) | CAT(CONNECTION), subs_client },
     { .name = NULL },
 };

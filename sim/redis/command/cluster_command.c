@@ -1,9 +1,9 @@
 /*
  * cluster_command.c -- CLUSTER, ASKING, READONLY.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/cluster.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/data/hash.h"
+#include "sim/redis/data/store.h"
 
 static bool is_cluster(model_call *call)
 {
@@ -13,7 +13,7 @@ static bool is_cluster(model_call *call)
     return false;
 }
 
-void model_cmd_asking(model_call *call)
+static void cmd_asking(model_call *call)
 {
     if (!is_cluster(call))
         return;
@@ -21,7 +21,7 @@ void model_cmd_asking(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_readonly(model_call *call)
+static void cmd_readonly(model_call *call)
 {
     if (call->server->version != MODEL_VALKEY_9 && !is_cluster(call))
         return;
@@ -29,7 +29,7 @@ void model_cmd_readonly(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_readwrite(model_call *call)
+static void cmd_readwrite(model_call *call)
 {
     if (call->server->version != MODEL_VALKEY_9 && !is_cluster(call))
         return;
@@ -162,7 +162,7 @@ static void cluster_slots(model_call *call)
     }
 }
 
-const model_sub model_subs_cluster[] = {
+static const model_sub subs_cluster[] = {
     { "slots", 2, cluster_slots, false, false },
     { "info", 2, cluster_info, false, false },
     { "myid", 2, cluster_myid, false, false },
@@ -171,8 +171,16 @@ const model_sub model_subs_cluster[] = {
     { .name = NULL },
 };
 
-void model_cmd_cluster(model_call *call)
+static void cmd_cluster(model_call *call)
 {
     if (is_cluster(call))
         model_run_sub(call);
 }
+
+const model_command model_commands_cluster[] = {
+    { "asking", cmd_asking, 1, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "readonly", cmd_readonly, 1, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "readwrite", cmd_readwrite, 1, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "cluster", cmd_cluster, -2, 0, 0, 0, CMD(SUB) | CMD(STALE) | CAT(ADMIN), subs_cluster },
+    { .name = NULL },
+};

@@ -1,8 +1,12 @@
 /*
  * connection.c -- HELLO, AUTH and what else concerns a link alone.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
+#include "sim/redis/core/link.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/pubsub.h"
+#include "sim/redis/core/replication.h"
 
 #include <stdlib.h>
 
@@ -20,7 +24,7 @@ static bool authenticate(model_call *call, model_text name, model_text password)
     return true;
 }
 
-void model_cmd_auth(model_call *call)
+static void cmd_auth(model_call *call)
 {
     if (call->argc > 3) {
         model_reply_syntax_error(call);
@@ -37,19 +41,10 @@ void model_cmd_auth(model_call *call)
         model_reply_ok(call);
 }
 
-bool model_is_client_name(model_text name)
-{
-    for (size_t i = 0; i < name.size; i++)
-        if (name.at[i] < '!' || name.at[i] > '~')
-            return false;
-    return true;
-}
-
 static void reply_hello(model_call *call)
 {
-    const model_server *server     = call->server;
-    bool                is_valkey  = server->version == MODEL_VALKEY_9;
-    bool                is_primary = server->replication.primary_host[0] == '\0';
+    const model_server *server    = call->server;
+    bool                is_valkey = server->version == MODEL_VALKEY_9;
 
     model_reply_map(call, server->services != NULL ? 6 : 7);
     model_reply_text(call, "server");
@@ -64,7 +59,7 @@ static void reply_hello(model_call *call)
     model_reply_text(call, model_mode_text(server));
     if (server->services == NULL) {
         model_reply_text(call, "role");
-        model_reply_text(call, is_primary ? "master" : "replica");
+        model_reply_text(call, model_is_replica(server) ? "replica" : "master");
     }
     model_reply_text(call, "modules");
     model_reply_array(call, 0);
@@ -93,7 +88,7 @@ static bool read_hello(model_call *call, hello *ret_hello)
     return true;
 }
 
-void model_cmd_hello(model_call *call)
+static void cmd_hello(model_call *call)
 {
     model_link *link    = call->link;
     hello       options = { 0, 0 };
@@ -128,7 +123,7 @@ void model_cmd_hello(model_call *call)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-void model_cmd_ping(model_call *call)
+static void cmd_ping(model_call *call)
 {
     if (call->argc > 2) {
         model_reply_error(call, "ERR wrong number of arguments for 'ping' command");
@@ -143,12 +138,12 @@ void model_cmd_ping(model_call *call)
     }
 }
 
-void model_cmd_echo(model_call *call)
+static void cmd_echo(model_call *call)
 {
     model_reply_bulk(call, call->argv[1]);
 }
 
-void model_cmd_select(model_call *call)
+static void cmd_select(model_call *call)
 {
     int64_t database;
 
@@ -164,21 +159,17 @@ void model_cmd_select(model_call *call)
     }
 }
 
-void model_cmd_quit(model_call *call)
+static void cmd_quit(model_call *call)
 {
     model_reply_ok(call);
     model_link_end(call->link);
 }
 
-void model_cmd_reset(model_call *call)
+static void cmd_reset(model_call *call)
 {
     model_link *link = call->link;
 
-    model_unwatch(link);
-    model_untrack(link);
-    model_transaction_clear(link);
-    for (int kind = MODEL_CHANNEL; kind < MODEL_CHANNEL_KINDS; kind++)
-        model_unsubscribe_all(link, (model_channel_kind)kind);
+    model_link_clear(link);
     link->flags &= ~(unsigned)(LINK_ASKING | LINK_READONLY | LINK_REPLY_OFF | LINK_REPLY_SKIP |
                                LINK_SKIP_NEXT);
     link->database = 0;
@@ -188,3 +179,25 @@ void model_cmd_reset(model_call *call)
     link->resp = call->resp = 2;
     model_reply_status(call, "RESET");
 }
+
+const model_command model_commands_connection[] = {
+    { "ping", cmd_ping, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(FAST) | CMD(STALE) | CMD(IN_RESP2) | CAT(CONNECTION), NULL },
+    { "echo", cmd_echo, 2, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "select", cmd_select, 2, 0, 0, 0, CMD(FAST) | CMD(STALE) | CAT(CONNECTION), NULL },
+    { "auth", cmd_auth, -2, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CAT(CONNECTION),
+      NULL },
+    { "hello", cmd_hello, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CAT(CONNECTION),
+      NULL },
+    { "quit", cmd_quit, -1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CMD(NOQUEUE) |
+          CMD(IN_RESP2) | CAT(CONNECTION),
+      NULL },
+    { "reset", cmd_reset, 1, 0, 0, 0,
+      CMD(SENTINEL) | CMD(NOSCRIPT) | CMD(FAST) | CMD(NOAUTH) | CMD(STALE) | CMD(NOQUEUE) |
+          CMD(IN_RESP2) | CAT(CONNECTION),
+      NULL },
+    { .name = NULL },
+};

@@ -1,7 +1,7 @@
 /*
  * hashes.c -- hashes, and the few commands of sets that a program uses to have another type of key.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/key_commands.h"
 
 static void refuse_count(model_call *call)
 {
@@ -28,7 +28,7 @@ static int64_t set_fields(model_call *call)
     return added;
 }
 
-void model_cmd_hset(model_call *call)
+static void cmd_hset(model_call *call)
 {
     int64_t added = set_fields(call);
 
@@ -36,13 +36,13 @@ void model_cmd_hset(model_call *call)
         model_reply_integer(call, added);
 }
 
-void model_cmd_hmset(model_call *call)
+static void cmd_hmset(model_call *call)
 {
     if (set_fields(call) >= 0)
         model_reply_ok(call);
 }
 
-void model_cmd_hsetnx(model_call *call)
+static void cmd_hsetnx(model_call *call)
 {
     model_value *hash;
 
@@ -68,7 +68,7 @@ static void reply_field(model_call *call, const model_value *hash, model_text fi
         model_reply_null(call);
 }
 
-void model_cmd_hget(model_call *call)
+static void cmd_hget(model_call *call)
 {
     model_value *hash;
 
@@ -76,7 +76,7 @@ void model_cmd_hget(model_call *call)
         reply_field(call, hash, call->argv[2]);
 }
 
-void model_cmd_hmget(model_call *call)
+static void cmd_hmget(model_call *call)
 {
     model_value *hash;
 
@@ -108,22 +108,22 @@ static void reply_all(model_call *call, bool fields, bool values)
     }
 }
 
-void model_cmd_hgetall(model_call *call)
+static void cmd_hgetall(model_call *call)
 {
     reply_all(call, true, true);
 }
 
-void model_cmd_hkeys(model_call *call)
+static void cmd_hkeys(model_call *call)
 {
     reply_all(call, true, false);
 }
 
-void model_cmd_hvals(model_call *call)
+static void cmd_hvals(model_call *call)
 {
     reply_all(call, false, true);
 }
 
-void model_cmd_hlen(model_call *call)
+static void cmd_hlen(model_call *call)
 {
     model_value *hash;
 
@@ -131,7 +131,7 @@ void model_cmd_hlen(model_call *call)
         model_reply_integer(call, hash != NULL ? (int64_t)model_value_count(hash) : 0);
 }
 
-void model_cmd_hexists(model_call *call)
+static void cmd_hexists(model_call *call)
 {
     model_value *hash;
 
@@ -139,7 +139,7 @@ void model_cmd_hexists(model_call *call)
         model_reply_integer(call, hash != NULL && model_hash_get(hash, call->argv[2]) != NULL);
 }
 
-void model_cmd_hdel(model_call *call)
+static void cmd_hdel(model_call *call)
 {
     model_value *hash;
     int64_t      count = 0;
@@ -153,7 +153,7 @@ void model_cmd_hdel(model_call *call)
     model_reply_integer(call, count);
 }
 
-void model_cmd_hincrby(model_call *call)
+static void cmd_hincrby(model_call *call)
 {
     model_value       *hash;
     const model_bytes *text = NULL;
@@ -185,7 +185,7 @@ void model_cmd_hincrby(model_call *call)
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-void model_cmd_sadd(model_call *call)
+static void cmd_sadd(model_call *call)
 {
     model_value *set;
     int64_t      added = 0;
@@ -204,7 +204,7 @@ void model_cmd_sadd(model_call *call)
     model_reply_integer(call, added);
 }
 
-void model_cmd_srem(model_call *call)
+static void cmd_srem(model_call *call)
 {
     model_value *set;
     int64_t      count = 0;
@@ -219,7 +219,7 @@ void model_cmd_srem(model_call *call)
     model_reply_integer(call, count);
 }
 
-void model_cmd_scard(model_call *call)
+static void cmd_scard(model_call *call)
 {
     model_value *set;
 
@@ -227,7 +227,7 @@ void model_cmd_scard(model_call *call)
         model_reply_integer(call, set != NULL ? (int64_t)model_value_count(set) : 0);
 }
 
-void model_cmd_sismember(model_call *call)
+static void cmd_sismember(model_call *call)
 {
     model_value *set;
 
@@ -237,7 +237,7 @@ void model_cmd_sismember(model_call *call)
 }
 
 /* In the order of insertion; Redis has another. */
-void model_cmd_smembers(model_call *call)
+static void cmd_smembers(model_call *call)
 {
     model_value *set;
     size_t       at = 0;
@@ -249,3 +249,24 @@ void model_cmd_smembers(model_call *call)
     while (set != NULL && (entry = model_table_next(&set->as.table, &at)) != NULL)
         model_reply_bulk(call, (model_text){ entry->key, entry->size });
 }
+
+const model_command model_commands_hashes[] = {
+    { "hset", cmd_hset, -4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(HASH), NULL },
+    { "hmset", cmd_hmset, -4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(HASH), NULL },
+    { "hsetnx", cmd_hsetnx, 4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(HASH), NULL },
+    { "hget", cmd_hget, 3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(HASH), NULL },
+    { "hmget", cmd_hmget, -3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(HASH), NULL },
+    { "hgetall", cmd_hgetall, 2, 1, 1, 1, CMD(READ) | CAT(HASH), NULL },
+    { "hkeys", cmd_hkeys, 2, 1, 1, 1, CMD(READ) | CAT(HASH), NULL },
+    { "hvals", cmd_hvals, 2, 1, 1, 1, CMD(READ) | CAT(HASH), NULL },
+    { "hlen", cmd_hlen, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(HASH), NULL },
+    { "hexists", cmd_hexists, 3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(HASH), NULL },
+    { "hdel", cmd_hdel, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(HASH), NULL },
+    { "hincrby", cmd_hincrby, 4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(HASH), NULL },
+    { "sadd", cmd_sadd, -3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(SET), NULL },
+    { "srem", cmd_srem, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(SET), NULL },
+    { "scard", cmd_scard, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SET), NULL },
+    { "sismember", cmd_sismember, 3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SET), NULL },
+    { "smembers", cmd_smembers, 2, 1, 1, 1, CMD(READ) | CAT(SET), NULL },
+    { .name = NULL },
+};

@@ -1,13 +1,14 @@
 /*
  * info.c -- INFO: the sections and fields that bowline, its doctor and its tests read.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/config.h"
-#include "sim/redis/core/script.h"
+#include "sim/redis/core/eviction.h"
+#include "sim/redis/core/replication.h"
+#include "sim/redis/data/store.h"
+#include "sim/redis/script/script.h"
 
 #include <string.h>
-
-enum { S_IN_US = 1000000, MEMORY_OF_SERVER = 1 << 20 };
 
 const char *model_version_text(model_version version)
 {
@@ -29,7 +30,7 @@ static void server_section(model_bytes *out, const model_server *server)
     bool        is_valkey = server->version == MODEL_VALKEY_9;
     const char *mode      = model_mode_text(server);
 
-    /* Valkey says there which Redis it is compatible with. */
+    /* Of Valkey, this is the version of Redis that it is compatible with. */
     model_bytes_print(out, "redis_version:%s\r\n",
                       is_valkey ? "7.2.4" : model_version_text(server->version));
     if (is_valkey)
@@ -41,9 +42,9 @@ static void server_section(model_bytes *out, const model_server *server)
                       server->run_id);
     model_bytes_print(out, "tcp_port:%u\r\nserver_time_usec:%lld\r\nuptime_in_seconds:%lld\r\n",
                       server->port, (long long)server->now_us,
-                      (long long)((server->now_us - server->started_us) / S_IN_US));
+                      (long long)((server->now_us - server->started_us) / MODEL_S_IN_US));
     model_bytes_print(out, "uptime_in_days:%lld\r\nhz:10\r\n",
-                      (long long)((server->now_us - server->started_us) / S_IN_US / 86400));
+                      (long long)((server->now_us - server->started_us) / MODEL_S_IN_US / 86400));
 }
 
 static void clients_section(model_bytes *out, const model_server *server)
@@ -65,7 +66,7 @@ static void memory_section(model_bytes *out, const model_server *server)
     };
 
     model_bytes_print(out, "used_memory:%zu\r\nmaxmemory:%lld\r\nmaxmemory_policy:%s\r\n",
-                      server->data->memory + MEMORY_OF_SERVER,
+                      server->data->memory + MODEL_MEMORY_OF_SERVER,
                       (long long)server->config->memory_max, policies[server->config->policy]);
     model_bytes_print(out, "number_of_cached_scripts:%zu\r\n", model_script_count(server));
 }
@@ -88,13 +89,13 @@ static void stats_section(model_bytes *out, const model_server *server)
 
 static void replication_section(model_bytes *out, const model_server *server)
 {
-    const model_replication *r      = &server->replication;
+    const model_replication *r      = server->replication;
     unsigned                 count  = 0;
     unsigned long long       offset = model_server_offset(server);
 
     for (unsigned i = 0; i < MODEL_REPLICAS_MAX; i++)
         count += r->replicas[i].is_there;
-    if (r->primary_host[0] == '\0')
+    if (!model_is_replica(server))
         model_bytes_add_text(out, "role:master\r\n");
     else
         model_bytes_print(out,
@@ -107,10 +108,10 @@ static void replication_section(model_bytes *out, const model_server *server)
     model_bytes_print(out, "connected_slaves:%u\r\n", count);
     for (unsigned i = 0, nth = 0; i < MODEL_REPLICAS_MAX; i++)
         if (r->replicas[i].is_there)
-            model_bytes_print(out,
-                              "slave%u:ip=127.0.0.1,port=%u,state=online,offset=%llu,lag=%lld\r\n",
-                              nth++, i, (unsigned long long)r->replicas[i].offset,
-                              (long long)((server->now_us - r->replicas[i].acked_us) / S_IN_US));
+            model_bytes_print(
+                out, "slave%u:ip=127.0.0.1,port=%u,state=online,offset=%llu,lag=%lld\r\n", nth++, i,
+                (unsigned long long)r->replicas[i].offset,
+                (long long)((server->now_us - r->replicas[i].acked_us) / MODEL_S_IN_US));
     model_bytes_print(out,
                       "master_failover_state:no-failover\r\nmaster_replid:%s\r\n"
                       "master_replid2:%s\r\nmaster_repl_offset:%llu\r\n"
@@ -158,7 +159,7 @@ static bool is_wanted(const model_call *call, const char *name)
     return false;
 }
 
-void model_cmd_info(model_call *call)
+static void cmd_info(model_call *call)
 {
     model_bytes out = { .size = 0 };
 
@@ -176,3 +177,8 @@ void model_cmd_info(model_call *call)
     model_reply_verbatim(call, model_bytes_text(&out));
     model_bytes_free(&out);
 }
+
+const model_command model_commands_info[] = {
+    { "info", cmd_info, -1, 0, 0, 0, CMD(SENTINEL) | CMD(STALE) | CAT(DANGEROUS), NULL },
+    { .name = NULL },
+};

@@ -1,12 +1,13 @@
 /*
  * keys.c -- what works on a key of any type: existence, expiry, whole databases.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/command/key_commands.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/protocol.h"
 
 enum { MS_IN_S = 1000 };
 
-void model_cmd_del(model_call *call)
+static void cmd_del(model_call *call)
 {
     int64_t count = 0;
 
@@ -16,7 +17,7 @@ void model_cmd_del(model_call *call)
     model_reply_integer(call, count);
 }
 
-void model_cmd_exists(model_call *call)
+static void cmd_exists(model_call *call)
 {
     int64_t count = 0;
 
@@ -25,7 +26,7 @@ void model_cmd_exists(model_call *call)
     model_reply_integer(call, count);
 }
 
-void model_cmd_type(model_call *call)
+static void cmd_type(model_call *call)
 {
     const model_value *value = model_find_any(call, call->argv[1]);
 
@@ -131,27 +132,27 @@ static void expire(model_call *call, int64_t unit, bool is_absolute)
     model_reply_integer(call, 1);
 }
 
-void model_cmd_expire(model_call *call)
+static void cmd_expire(model_call *call)
 {
     expire(call, MS_IN_S, false);
 }
 
-void model_cmd_pexpire(model_call *call)
+static void cmd_pexpire(model_call *call)
 {
     expire(call, 1, false);
 }
 
-void model_cmd_expireat(model_call *call)
+static void cmd_expireat(model_call *call)
 {
     expire(call, MS_IN_S, true);
 }
 
-void model_cmd_pexpireat(model_call *call)
+static void cmd_pexpireat(model_call *call)
 {
     expire(call, 1, true);
 }
 
-void model_cmd_persist(model_call *call)
+static void cmd_persist(model_call *call)
 {
     model_value *value = model_find_any(call, call->argv[1]);
     bool         has   = value != NULL && value->expires_ms != MODEL_NO_EXPIRY;
@@ -177,29 +178,29 @@ static void reply_expiry(model_call *call, bool in_seconds, bool is_absolute)
     model_reply_integer(call, in_seconds && left >= 0 ? (left + MS_IN_S / 2) / MS_IN_S : left);
 }
 
-void model_cmd_ttl(model_call *call)
+static void cmd_ttl(model_call *call)
 {
     reply_expiry(call, true, false);
 }
 
-void model_cmd_pttl(model_call *call)
+static void cmd_pttl(model_call *call)
 {
     reply_expiry(call, false, false);
 }
 
-void model_cmd_expiretime(model_call *call)
+static void cmd_expiretime(model_call *call)
 {
     reply_expiry(call, true, true);
 }
 
-void model_cmd_pexpiretime(model_call *call)
+static void cmd_pexpiretime(model_call *call)
 {
     reply_expiry(call, false, true);
 }
 
 /* ---- whole databases ------------------------------------------------------------------------- */
 
-void model_cmd_keys(model_call *call)
+static void cmd_keys(model_call *call)
 {
     model_server *server = call->server;
     model_bytes   out    = { .size = 0 };
@@ -209,7 +210,8 @@ void model_cmd_keys(model_call *call)
 
     while ((entry = model_table_next(&server->data->keys[*call->database], &at)) != NULL) {
         model_text key = { entry->key, entry->size };
-        if (model_has_expired(server, entry->value) || !model_text_matches(key, call->argv[1]))
+        if (model_value_has_expired(entry->value, model_now_ms(server)) ||
+            !model_text_matches(key, call->argv[1]))
             continue;
         model_write_bulk(&out, key);
         count++;
@@ -219,23 +221,9 @@ void model_cmd_keys(model_call *call)
     model_bytes_free(&out);
 }
 
-void model_cmd_dbsize(model_call *call)
+static void cmd_dbsize(model_call *call)
 {
     model_reply_integer(call, call->server->data->keys[*call->database].count);
-}
-
-/* The watched keys of the database that exist have changed. */
-static void break_watchers(model_server *server, unsigned database)
-{
-    size_t       at = 0;
-    model_entry *entry;
-
-    while ((entry = model_table_next(&server->watched, &at)) != NULL) {
-        model_text key = { entry->key + 1, entry->size - 1 };
-        if ((unsigned char)entry->key[0] == database &&
-            model_store_find(server->data, database, key) != NULL)
-            model_watchers_break(server, database, key);
-    }
 }
 
 static void flush(model_call *call, unsigned first, unsigned last)
@@ -245,27 +233,22 @@ static void flush(model_call *call, unsigned first, unsigned last)
         model_reply_syntax_error(call);
         return;
     }
-    for (unsigned database = first; database <= last; database++) {
-        break_watchers(call->server, database);
-        model_store_clear(call->server->data, database);
-    }
-    call->server->expiry.entry = 0;
-    model_trackers_flush(call->server);
+    model_clear_databases(call->server, first, last);
     call->changes++;
     model_reply_ok(call);
 }
 
-void model_cmd_flushdb(model_call *call)
+static void cmd_flushdb(model_call *call)
 {
     flush(call, *call->database, *call->database);
 }
 
-void model_cmd_flushall(model_call *call)
+static void cmd_flushall(model_call *call)
 {
     flush(call, 0, MODEL_DATABASES - 1);
 }
 
-void model_cmd_rename(model_call *call)
+static void cmd_rename(model_call *call)
 {
     model_value *value = model_find_any(call, call->argv[1]);
 
@@ -282,7 +265,7 @@ void model_cmd_rename(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_swapdb(model_call *call)
+static void cmd_swapdb(model_call *call)
 {
     int64_t one;
     int64_t other;
@@ -294,11 +277,34 @@ void model_cmd_swapdb(model_call *call)
         model_reply_error(call, "ERR DB index is out of range");
         return;
     }
-    break_watchers(call->server, (unsigned)one);
-    break_watchers(call->server, (unsigned)other);
-    model_store_swap(call->server->data, (unsigned)one, (unsigned)other);
-    break_watchers(call->server, (unsigned)one);
-    break_watchers(call->server, (unsigned)other);
+    model_swap_databases(call->server, (unsigned)one, (unsigned)other);
     call->changes++;
     model_reply_ok(call);
 }
+
+const model_command model_commands_keys[] = {
+    { "del", cmd_del, -2, 1, -1, 1, CMD(WRITE) | CAT(KEYSPACE), NULL },
+    { "unlink", cmd_del, -2, 1, -1, 1, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "exists", cmd_exists, -2, 1, -1, 1, CMD(READ) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "touch", cmd_exists, -2, 1, -1, 1, CMD(READ) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "type", cmd_type, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "expire", cmd_expire, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "pexpire", cmd_pexpire, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "expireat", cmd_expireat, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "pexpireat", cmd_pexpireat, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "persist", cmd_persist, 2, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "ttl", cmd_ttl, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "pttl", cmd_pttl, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "expiretime", cmd_expiretime, 2, 1, 1, 1,
+      CMD(READ) | CMD(FAST) | CMD(SINCE_7) | CAT(KEYSPACE), NULL },
+    { "pexpiretime", cmd_pexpiretime, 2, 1, 1, 1,
+      CMD(READ) | CMD(FAST) | CMD(SINCE_7) | CAT(KEYSPACE), NULL },
+    { "keys", cmd_keys, 2, 0, 0, 0, CMD(READ) | CAT(KEYSPACE) | CAT(DANGEROUS), NULL },
+    { "dbsize", cmd_dbsize, 1, 0, 0, 0, CMD(READ) | CMD(FAST) | CAT(KEYSPACE), NULL },
+    { "flushdb", cmd_flushdb, -1, 0, 0, 0, CMD(WRITE) | CAT(KEYSPACE) | CAT(DANGEROUS), NULL },
+    { "flushall", cmd_flushall, -1, 0, 0, 0, CMD(WRITE) | CAT(KEYSPACE) | CAT(DANGEROUS), NULL },
+    { "rename", cmd_rename, 3, 1, 2, 1, CMD(WRITE) | CAT(KEYSPACE), NULL },
+    { "swapdb", cmd_swapdb, 3, 0, 0, 0, CMD(WRITE) | CMD(FAST) | CAT(KEYSPACE) | CAT(DANGEROUS),
+      NULL },
+    { .name = NULL },
+};

@@ -1,7 +1,7 @@
 /*
  * lists.c -- lists, without the commands that block.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/key_commands.h"
 
 static void push(model_call *call, bool at_left, bool creates)
 {
@@ -21,22 +21,22 @@ static void push(model_call *call, bool at_left, bool creates)
     model_reply_integer(call, (int64_t)model_value_count(list));
 }
 
-void model_cmd_lpush(model_call *call)
+static void cmd_lpush(model_call *call)
 {
     push(call, true, true);
 }
 
-void model_cmd_rpush(model_call *call)
+static void cmd_rpush(model_call *call)
 {
     push(call, false, true);
 }
 
-void model_cmd_lpushx(model_call *call)
+static void cmd_lpushx(model_call *call)
 {
     push(call, true, false);
 }
 
-void model_cmd_rpushx(model_call *call)
+static void cmd_rpushx(model_call *call)
 {
     push(call, false, false);
 }
@@ -80,17 +80,17 @@ static void pop(model_call *call, bool at_left)
         model_changed(call, call->argv[1], list);
 }
 
-void model_cmd_lpop(model_call *call)
+static void cmd_lpop(model_call *call)
 {
     pop(call, true);
 }
 
-void model_cmd_rpop(model_call *call)
+static void cmd_rpop(model_call *call)
 {
     pop(call, false);
 }
 
-void model_cmd_llen(model_call *call)
+static void cmd_llen(model_call *call)
 {
     model_value *list;
 
@@ -118,7 +118,7 @@ static bool take_range(model_call *call, model_value **ret_list, size_t *ret_fir
     return true;
 }
 
-void model_cmd_lrange(model_call *call)
+static void cmd_lrange(model_call *call)
 {
     model_value *list;
     size_t       first;
@@ -132,7 +132,7 @@ void model_cmd_lrange(model_call *call)
 }
 
 /* The key counts as changed even if nothing is cut off. */
-void model_cmd_ltrim(model_call *call)
+static void cmd_ltrim(model_call *call)
 {
     model_value *list;
     size_t       first;
@@ -150,7 +150,7 @@ void model_cmd_ltrim(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_lindex(model_call *call)
+static void cmd_lindex(model_call *call)
 {
     model_value *list;
     int64_t      nth;
@@ -170,3 +170,17 @@ void model_cmd_lindex(model_call *call)
     else
         model_reply_bulk(call, model_list_at(list, (size_t)nth));
 }
+
+const model_command model_commands_lists[] = {
+    { "lpush", cmd_lpush, -3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(LIST), NULL },
+    { "rpush", cmd_rpush, -3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(LIST), NULL },
+    { "lpushx", cmd_lpushx, -3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(LIST), NULL },
+    { "rpushx", cmd_rpushx, -3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(LIST), NULL },
+    { "lpop", cmd_lpop, -2, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(LIST), NULL },
+    { "rpop", cmd_rpop, -2, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(LIST), NULL },
+    { "llen", cmd_llen, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(LIST), NULL },
+    { "lrange", cmd_lrange, 4, 1, 1, 1, CMD(READ) | CAT(LIST), NULL },
+    { "ltrim", cmd_ltrim, 4, 1, 1, 1, CMD(WRITE) | CAT(LIST), NULL },
+    { "lindex", cmd_lindex, 3, 1, 1, 1, CMD(READ) | CAT(LIST), NULL },
+    { .name = NULL },
+};

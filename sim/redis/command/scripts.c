@@ -1,8 +1,8 @@
 /*
  * scripts.c -- EVAL, EVALSHA, SCRIPT.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/script.h"
+#include "sim/redis/command/server_commands.h"
+#include "sim/redis/script/script.h"
 
 #include <ctype.h>
 
@@ -25,7 +25,7 @@ static bool take_key_count(model_call *call, size_t *ret_keys)
     return true;
 }
 
-void model_cmd_eval(model_call *call)
+static void cmd_eval(model_call *call)
 {
     char   sha1[MODEL_SHA1_TEXT + 1];
     size_t keys;
@@ -44,7 +44,7 @@ static bool lower(char ret_sha1[MODEL_SHA1_TEXT + 1], model_text text)
     return true;
 }
 
-void model_cmd_evalsha(model_call *call)
+static void cmd_evalsha(model_call *call)
 {
     char   sha1[MODEL_SHA1_TEXT + 1];
     size_t keys;
@@ -93,10 +93,20 @@ static void script_kill(model_call *call)
     model_reply_error(call, "NOTBUSY No scripts in execution right now.");
 }
 
-const model_sub model_subs_script[] = {
+static const model_sub subs_script[] = {
     { "load", 3, script_load, false, false },
     { "exists", -3, script_exists, false, false },
     { "flush", -2, script_flush, false, false },
     { "kill", 2, script_kill, false, false },
+    { .name = NULL },
+};
+
+const model_command model_commands_scripts[] = {
+    { "eval", cmd_eval, -3, 0, 0, 0, CMD(NOSCRIPT) | CMD(STALE) | CMD(NUMKEYS) | CAT(SCRIPTING),
+      NULL },
+    { "evalsha", cmd_evalsha, -3, 0, 0, 0,
+      CMD(NOSCRIPT) | CMD(STALE) | CMD(NUMKEYS) | CAT(SCRIPTING), NULL },
+    { "script", model_run_sub, -2, 0, 0, 0, CMD(NOSCRIPT) | CMD(SUB) | CMD(STALE) | CAT(SCRIPTING),
+      subs_script },
     { .name = NULL },
 };

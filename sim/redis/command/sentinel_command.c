@@ -1,8 +1,7 @@
 /*
  * sentinel_command.c -- SENTINEL, from the view that the owner has set.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/command/server_commands.h"
 
 #include <stdio.h>
 
@@ -167,7 +166,7 @@ void model_sentinel_info(model_bytes *out, const model_server *server)
     }
 }
 
-const model_sub model_subs_sentinel[] = {
+static const model_sub subs_sentinel[] = {
     { "get-master-addr-by-name", 3, sentinel_address, false, false },
     { "master", 3, sentinel_master, false, false },
     { "masters", 2, sentinel_masters, false, false },
@@ -176,5 +175,11 @@ const model_sub model_subs_sentinel[] = {
     { "sentinels", 3, sentinel_sentinels, false, false },
     { "ckquorum", 3, sentinel_ckquorum, false, false },
     { "myid", 2, sentinel_myid, false, false },
+    { .name = NULL },
+};
+
+const model_command model_commands_sentinel[] = {
+    { "sentinel", model_run_sub, -2, 0, 0, 0,
+      CMD(OF_SENTINEL) | CMD(SUB) | CAT(ADMIN) | CAT(DANGEROUS), subs_sentinel },
     { .name = NULL },
 };

@@ -1,8 +1,8 @@
 /*
  * strings.c -- SET and its relatives, counters.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/command/key_commands.h"
+#include "sim/redis/core/effects.h"
 
 #include <string.h>
 
@@ -153,7 +153,7 @@ static void reply_string(model_call *call, const model_value *value)
         model_reply_null(call);
 }
 
-void model_cmd_set(model_call *call)
+static void cmd_set(model_call *call)
 {
     set_options  options = { .life = { .ends_ms = MODEL_NO_EXPIRY } };
     size_t       unit    = 0;
@@ -183,7 +183,7 @@ void model_cmd_set(model_call *call)
         model_reply_ok(call);
 }
 
-void model_cmd_setnx(model_call *call)
+static void cmd_setnx(model_call *call)
 {
     bool is_absent = model_find_any(call, call->argv[1]) == NULL;
 
@@ -203,17 +203,17 @@ static void set_for(model_call *call, int64_t unit)
     model_reply_ok(call);
 }
 
-void model_cmd_setex(model_call *call)
+static void cmd_setex(model_call *call)
 {
     set_for(call, MS_IN_S);
 }
 
-void model_cmd_psetex(model_call *call)
+static void cmd_psetex(model_call *call)
 {
     set_for(call, 1);
 }
 
-void model_cmd_getset(model_call *call)
+static void cmd_getset(model_call *call)
 {
     model_value *value;
 
@@ -225,7 +225,7 @@ void model_cmd_getset(model_call *call)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-void model_cmd_get(model_call *call)
+static void cmd_get(model_call *call)
 {
     model_value *value;
 
@@ -233,7 +233,7 @@ void model_cmd_get(model_call *call)
         reply_string(call, value);
 }
 
-void model_cmd_getdel(model_call *call)
+static void cmd_getdel(model_call *call)
 {
     model_value *value;
 
@@ -244,7 +244,7 @@ void model_cmd_getdel(model_call *call)
         (void)model_delete(call, call->argv[1]);
 }
 
-void model_cmd_mget(model_call *call)
+static void cmd_mget(model_call *call)
 {
     model_reply_array(call, call->argc - 1);
     for (size_t i = 1; i < call->argc; i++) {
@@ -253,7 +253,7 @@ void model_cmd_mget(model_call *call)
     }
 }
 
-void model_cmd_mset(model_call *call)
+static void cmd_mset(model_call *call)
 {
     if (call->argc % 2 == 0) {
         model_reply_error(call, "ERR wrong number of arguments for %s",
@@ -269,7 +269,7 @@ void model_cmd_mset(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_strlen(model_call *call)
+static void cmd_strlen(model_call *call)
 {
     model_value *value;
 
@@ -277,7 +277,7 @@ void model_cmd_strlen(model_call *call)
         model_reply_integer(call, value != NULL ? (int64_t)value->as.string.size : 0);
 }
 
-void model_cmd_getrange(model_call *call)
+static void cmd_getrange(model_call *call)
 {
     model_value *value;
     int64_t      start;
@@ -305,7 +305,7 @@ void model_cmd_getrange(model_call *call)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-void model_cmd_append(model_call *call)
+static void cmd_append(model_call *call)
 {
     model_value *value;
 
@@ -345,17 +345,17 @@ static void increase(model_call *call, int64_t by)
     model_reply_integer(call, number);
 }
 
-void model_cmd_incr(model_call *call)
+static void cmd_incr(model_call *call)
 {
     increase(call, 1);
 }
 
-void model_cmd_decr(model_call *call)
+static void cmd_decr(model_call *call)
 {
     increase(call, -1);
 }
 
-void model_cmd_incrby(model_call *call)
+static void cmd_incrby(model_call *call)
 {
     int64_t by;
 
@@ -363,7 +363,7 @@ void model_cmd_incrby(model_call *call)
         increase(call, by);
 }
 
-void model_cmd_decrby(model_call *call)
+static void cmd_decrby(model_call *call)
 {
     int64_t by;
 
@@ -372,5 +372,26 @@ void model_cmd_decrby(model_call *call)
     if (by == INT64_MIN && call->server->version != MODEL_REDIS_6_2)
         model_reply_error(call, "ERR decrement would overflow");
     else
-        increase(call, (int64_t)(0 - (uint64_t)by)); /* Redis 6.2 lets it wrap */
+        increase(call, (int64_t)(0 - (uint64_t)by)); /* in Redis 6.2 it wraps */
 }
+
+const model_command model_commands_strings[] = {
+    { "get", cmd_get, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(STRING), NULL },
+    { "set", cmd_set, -3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CAT(STRING), NULL },
+    { "setnx", cmd_setnx, 3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { "setex", cmd_setex, 4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CAT(STRING), NULL },
+    { "psetex", cmd_psetex, 4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CAT(STRING), NULL },
+    { "getset", cmd_getset, 3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { "getdel", cmd_getdel, 2, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(STRING), NULL },
+    { "mget", cmd_mget, -2, 1, -1, 1, CMD(READ) | CMD(FAST) | CAT(STRING), NULL },
+    { "mset", cmd_mset, -3, 1, -1, 2, CMD(WRITE) | CMD(DENYOOM) | CAT(STRING), NULL },
+    { "strlen", cmd_strlen, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(STRING), NULL },
+    { "getrange", cmd_getrange, 4, 1, 1, 1, CMD(READ) | CAT(STRING), NULL },
+    { "substr", cmd_getrange, 4, 1, 1, 1, CMD(READ) | CAT(STRING), NULL },
+    { "append", cmd_append, 3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { "incr", cmd_incr, 2, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { "decr", cmd_decr, 2, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { "incrby", cmd_incrby, 3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { "decrby", cmd_decrby, 3, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(STRING), NULL },
+    { .name = NULL },
+};

@@ -1,10 +1,12 @@
 /*
  * transactions.c -- MULTI, EXEC, WATCH.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/server_commands.h"
 #include "sim/redis/core/acl.h"
+#include "sim/redis/core/dispatch.h"
+#include "sim/redis/core/watch.h"
 
-void model_cmd_multi(model_call *call)
+static void cmd_multi(model_call *call)
 {
     if (call->link->transaction.is_open) {
         model_reply_error(call, "ERR MULTI calls can not be nested");
@@ -14,29 +16,29 @@ void model_cmd_multi(model_call *call)
     model_reply_ok(call);
 }
 
-void model_cmd_discard(model_call *call)
+static void cmd_discard(model_call *call)
 {
     if (!call->link->transaction.is_open) {
         model_reply_error(call, "ERR DISCARD without MULTI");
         return;
     }
-    model_transaction_clear(call->link);
+    model_transaction_clear(&call->link->transaction);
     model_unwatch(call->link);
     model_reply_ok(call);
 }
 
-void model_cmd_watch(model_call *call)
+static void cmd_watch(model_call *call)
 {
     if (call->link->transaction.is_open) {
         model_reply_error(call, "ERR WATCH inside MULTI is not allowed");
         return;
     }
-    for (size_t i = 1; i < call->argc && !call->link->transaction.is_broken; i++)
+    for (size_t i = 1; i < call->argc; i++)
         model_watch(call->link, call->argv[i]);
     model_reply_ok(call);
 }
 
-void model_cmd_unwatch(model_call *call)
+static void cmd_unwatch(model_call *call)
 {
     model_unwatch(call->link);
     model_reply_ok(call);
@@ -65,16 +67,16 @@ static bool is_allowed(model_call *call)
 }
 
 /* It takes the queue away from the link: a command may end the transaction of the link. */
-static void run_queue(model_call *exec, model_transaction queue)
+static void run_queue(model_call *exec, const model_transaction *queue)
 {
-    model_reply_array(exec, queue.count);
-    for (size_t i = 0; i < queue.count; i++) {
+    model_reply_array(exec, queue->count);
+    for (size_t i = 0; i < queue->count; i++) {
         model_call call = {
             .server   = exec->server,
             .link     = exec->link,
-            .command  = queue.commands[i].command,
-            .argv     = queue.commands[i].argv,
-            .argc     = queue.commands[i].argc,
+            .command  = queue->commands[i].command,
+            .argv     = queue->commands[i].argv,
+            .argc     = queue->commands[i].argc,
             .out      = exec->out,
             .database = exec->database,
             .resp     = exec->link->resp,
@@ -85,7 +87,7 @@ static void run_queue(model_call *exec, model_transaction queue)
     }
 }
 
-void model_cmd_exec(model_call *call)
+static void cmd_exec(model_call *call)
 {
     model_link *link = call->link;
 
@@ -100,17 +102,31 @@ void model_cmd_exec(model_call *call)
             model_reply_error(call, "EXECABORT Transaction discarded because of previous errors.");
         else
             model_reply_null_array(call);
-        model_transaction_clear(link);
+        model_transaction_clear(&link->transaction);
         model_unwatch(link);
         return;
     }
     model_transaction queue = link->transaction;
     model_unwatch(link);
     link->transaction = (model_transaction){ .count = 0 };
-    run_queue(call, queue);
-    queue.watched           = (model_table){ .count = 0 };
-    model_transaction after = link->transaction;
-    link->transaction       = queue;
-    model_transaction_clear(link);
-    link->transaction.watched = after.watched;
+    run_queue(call, &queue);
+    model_transaction_clear(&queue);
+    model_transaction_free(&link->transaction);
+    link->transaction = queue;
 }
+
+const model_command model_commands_transactions[] = {
+    { "multi", cmd_multi, 1, 0, 0, 0,
+      CMD(FAST) | CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(NOMULTI) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { "exec", cmd_exec, 1, 0, 0, 0, CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { "discard", cmd_discard, 1, 0, 0, 0,
+      CMD(FAST) | CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(STALE) | CAT(TRANSACTION), NULL },
+    { "watch", cmd_watch, -2, 1, -1, 1,
+      CMD(FAST) | CMD(NOSCRIPT) | CMD(NOQUEUE) | CMD(NOMULTI) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { "unwatch", cmd_unwatch, 1, 0, 0, 0, CMD(FAST) | CMD(NOSCRIPT) | CMD(STALE) | CAT(TRANSACTION),
+      NULL },
+    { .name = NULL },
+};

@@ -1,7 +1,7 @@
 /*
  * zset_ranges.c -- parts of sorted sets: by rank and by score.
  */
-#include "sim/redis/command/commands.h"
+#include "sim/redis/command/key_commands.h"
 
 typedef struct range {
     size_t  first; /* members [first, end) in order of score */
@@ -149,27 +149,27 @@ static void show(model_call *call, range r, bool is_general)
     reply_range(call, zset, &r);
 }
 
-void model_cmd_zrange(model_call *call)
+static void cmd_zrange(model_call *call)
 {
     show(call, (range){ .by_score = false }, true);
 }
 
-void model_cmd_zrevrange(model_call *call)
+static void cmd_zrevrange(model_call *call)
 {
     show(call, (range){ .is_reversed = true }, false);
 }
 
-void model_cmd_zrangebyscore(model_call *call)
+static void cmd_zrangebyscore(model_call *call)
 {
     show(call, (range){ .by_score = true }, false);
 }
 
-void model_cmd_zrevrangebyscore(model_call *call)
+static void cmd_zrevrangebyscore(model_call *call)
 {
     show(call, (range){ .by_score = true, .is_reversed = true }, false);
 }
 
-void model_cmd_zcount(model_call *call)
+static void cmd_zcount(model_call *call)
 {
     model_value *zset;
     bound        bounds[2];
@@ -193,7 +193,7 @@ static void remove_range(model_call *call, model_value *zset, const range *r)
     model_reply_integer(call, (int64_t)(r->end - r->first));
 }
 
-void model_cmd_zremrangebyscore(model_call *call)
+static void cmd_zremrangebyscore(model_call *call)
 {
     model_value *zset;
     bound        bounds[2];
@@ -209,7 +209,7 @@ void model_cmd_zremrangebyscore(model_call *call)
     remove_range(call, zset, &r);
 }
 
-void model_cmd_zremrangebyrank(model_call *call)
+static void cmd_zremrangebyrank(model_call *call)
 {
     model_value *zset;
     int64_t      start;
@@ -226,3 +226,14 @@ void model_cmd_zremrangebyrank(model_call *call)
     by_ranks(zset, start, stop, &r);
     remove_range(call, zset, &r);
 }
+
+const model_command model_commands_zset_ranges[] = {
+    { "zrange", cmd_zrange, -4, 1, 1, 1, CMD(READ) | CAT(SORTEDSET), NULL },
+    { "zrevrange", cmd_zrevrange, -4, 1, 1, 1, CMD(READ) | CAT(SORTEDSET), NULL },
+    { "zrangebyscore", cmd_zrangebyscore, -4, 1, 1, 1, CMD(READ) | CAT(SORTEDSET), NULL },
+    { "zrevrangebyscore", cmd_zrevrangebyscore, -4, 1, 1, 1, CMD(READ) | CAT(SORTEDSET), NULL },
+    { "zcount", cmd_zcount, 4, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zremrangebyscore", cmd_zremrangebyscore, 4, 1, 1, 1, CMD(WRITE) | CAT(SORTEDSET), NULL },
+    { "zremrangebyrank", cmd_zremrangebyrank, 4, 1, 1, 1, CMD(WRITE) | CAT(SORTEDSET), NULL },
+    { .name = NULL },
+};

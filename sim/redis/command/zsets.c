@@ -1,8 +1,8 @@
 /*
  * zsets.c -- members of sorted sets, one by one: adding, removing, asking for scores and ranks.
  */
-#include "sim/redis/command/commands.h"
-#include "sim/redis/core/inside.h"
+#include "sim/redis/command/key_commands.h"
+#include "sim/redis/core/effects.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static void run_zadd(model_call *call, zadd *z)
     free(z->scores);
 }
 
-void model_cmd_zadd(model_call *call)
+static void cmd_zadd(model_call *call)
 {
     zadd z = { .first = 0 };
 
@@ -132,7 +132,7 @@ void model_cmd_zadd(model_call *call)
         run_zadd(call, &z);
 }
 
-void model_cmd_zincrby(model_call *call)
+static void cmd_zincrby(model_call *call)
 {
     zadd z = { .first = 2, .pairs = 1, .increments = true };
 
@@ -141,7 +141,7 @@ void model_cmd_zincrby(model_call *call)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-void model_cmd_zrem(model_call *call)
+static void cmd_zrem(model_call *call)
 {
     model_value *zset;
     int64_t      count = 0;
@@ -155,7 +155,7 @@ void model_cmd_zrem(model_call *call)
     model_reply_integer(call, count);
 }
 
-void model_cmd_zscore(model_call *call)
+static void cmd_zscore(model_call *call)
 {
     model_value *zset;
     double       score;
@@ -168,7 +168,7 @@ void model_cmd_zscore(model_call *call)
         model_reply_null(call);
 }
 
-void model_cmd_zcard(model_call *call)
+static void cmd_zcard(model_call *call)
 {
     model_value *zset;
 
@@ -191,12 +191,12 @@ static void reply_rank(model_call *call, bool is_reversed)
     model_reply_integer(call, (int64_t)(is_reversed ? model_value_count(zset) - 1 - rank : rank));
 }
 
-void model_cmd_zrank(model_call *call)
+static void cmd_zrank(model_call *call)
 {
     reply_rank(call, false);
 }
 
-void model_cmd_zrevrank(model_call *call)
+static void cmd_zrevrank(model_call *call)
 {
     reply_rank(call, true);
 }
@@ -250,12 +250,26 @@ static void pop(model_call *call, bool is_lowest)
         model_changed(call, call->argv[1], zset);
 }
 
-void model_cmd_zpopmin(model_call *call)
+static void cmd_zpopmin(model_call *call)
 {
     pop(call, true);
 }
 
-void model_cmd_zpopmax(model_call *call)
+static void cmd_zpopmax(model_call *call)
 {
     pop(call, false);
 }
+
+const model_command model_commands_zsets[] = {
+    { "zadd", cmd_zadd, -4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zincrby", cmd_zincrby, 4, 1, 1, 1, CMD(WRITE) | CMD(DENYOOM) | CMD(FAST) | CAT(SORTEDSET),
+      NULL },
+    { "zrem", cmd_zrem, -3, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zscore", cmd_zscore, 3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zcard", cmd_zcard, 2, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zrank", cmd_zrank, 3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zrevrank", cmd_zrevrank, 3, 1, 1, 1, CMD(READ) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zpopmin", cmd_zpopmin, -2, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { "zpopmax", cmd_zpopmax, -2, 1, 1, 1, CMD(WRITE) | CMD(FAST) | CAT(SORTEDSET), NULL },
+    { .name = NULL },
+};

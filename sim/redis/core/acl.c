@@ -2,28 +2,31 @@
  * acl.c -- see acl.h.
  */
 #include "sim/redis/core/acl.h"
+#include "sim/redis/core/call.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/pubsub.h"
 #include "sim/redis/data/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { COMMANDS_MAX = 192, CLASSES = 6 };
-
-/* The rules of a user that are lists; ALLOWED_SUBS are words such as "+config|get". */
+/* The rules of a user that are lists, and the commands that they allow; SUBCOMMANDS has words such
+ * as "+config|get". */
 typedef enum rule_list {
     RULES = 0,
     PASSWORDS,
     KEYS,
     CHANNELS,
     SUBCOMMANDS,
-    COMMAND_RULES
+    COMMAND_RULES,
+    COMMANDS,
+    LISTS
 } rule_list;
 
 struct model_user {
     char       *name;
-    model_table lists[CLASSES]; /* by rule_list; RULES has a number before each, to keep repeats */
-    bool        commands[COMMANDS_MAX];
+    model_table lists[LISTS]; /* by rule_list; RULES has a number before each, to keep repeats */
     bool        is_enabled;
     bool        needs_no_password;
     bool        has_all_channels;
@@ -77,18 +80,32 @@ static const struct {
     { "stream", 0 },
 };
 
+static void allow(model_user *user, const model_command *command, bool is_allowed)
+{
+    void *nothing;
+
+    if (is_allowed)
+        add(user, COMMANDS, model_text_of(command->name));
+    else
+        (void)model_table_remove(&user->lists[COMMANDS], model_text_of(command->name), &nothing);
+}
+
+/* flags: of the category; a command that has one of them belongs to it. */
+static void set_flags(model_user *user, unsigned flags, bool with_slow, bool is_allowed)
+{
+    for (size_t i = 0; model_command_tables[i] != NULL; i++)
+        for (const model_command *c = model_command_tables[i]; c->name != NULL; c++)
+            if ((c->flags & flags) != 0 || flags == UINT32_MAX ||
+                (with_slow && (c->flags & MODEL_CMD_FAST) == 0))
+                allow(user, c, is_allowed);
+}
+
 static bool set_category(model_user *user, model_text name, bool is_allowed)
 {
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
-        bool is_slow = strcmp(categories[i].name, "slow") == 0;
         if (!model_text_is(name, categories[i].name))
             continue;
-        for (size_t nth = 0; model_commands[nth].name != NULL; nth++) {
-            unsigned flags = model_commands[nth].flags;
-            if (i == 0 || (flags & categories[i].flags) != 0 ||
-                (is_slow && (flags & MODEL_CMD_FAST) == 0))
-                user->commands[nth] = is_allowed;
-        }
+        set_flags(user, categories[i].flags, model_text_is(name, "slow"), is_allowed);
         if (i == 0)
             empty(user, SUBCOMMANDS);
         return true;
@@ -96,9 +113,14 @@ static bool set_category(model_user *user, model_text name, bool is_allowed)
     return false;
 }
 
-static bool is_command(size_t nth, model_text name)
+/* NULL: no version has it. */
+static const model_command *find_command(model_text name)
 {
-    return model_text_is(name, model_commands[nth].name);
+    for (size_t i = 0; model_command_tables[i] != NULL; i++)
+        for (const model_command *c = model_command_tables[i]; c->name != NULL; c++)
+            if (model_text_is(name, c->name))
+                return c;
+    return NULL;
 }
 
 /* text has its sign. */
@@ -114,23 +136,20 @@ static const char *set_command(model_user *user, model_text text)
                    : "Unknown command or category name in ACL";
     if (bar != NULL)
         name.size = (size_t)(bar - name.at);
-    for (size_t nth = 0; model_commands[nth].name != NULL; nth++) {
-        if (!is_command(nth, name))
-            continue;
-        if (bar != NULL) {
-            void *nothing;
-            char *other = model_text_copy(text);
-            other[0]    = is_allowed ? '-' : '+';
-            (void)model_table_remove(&user->lists[SUBCOMMANDS], (model_text){ other, text.size },
-                                     &nothing);
-            free(other);
-            add(user, SUBCOMMANDS, text);
-        } else {
-            user->commands[nth] = is_allowed;
-        }
+    const model_command *command = find_command(name);
+    if (command == NULL)
+        return "Unknown command or category name in ACL";
+    if (bar == NULL) {
+        allow(user, command, is_allowed);
         return NULL;
     }
-    return "Unknown command or category name in ACL";
+    void *nothing;
+    char *other = model_text_copy(text);
+    other[0]    = is_allowed ? '-' : '+';
+    (void)model_table_remove(&user->lists[SUBCOMMANDS], (model_text){ other, text.size }, &nothing);
+    free(other);
+    add(user, SUBCOMMANDS, text);
+    return NULL;
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -251,7 +270,7 @@ static const char *set_rule(model_user *user, model_text rule)
 
 static void clear(model_user *user)
 {
-    for (int list = 0; list < CLASSES; list++)
+    for (int list = 0; list < LISTS; list++)
         model_table_clear(&user->lists[list], NULL);
     free(user->name);
 }
@@ -308,15 +327,16 @@ static bool is_in(const model_user *user, rule_list list, model_text text, bool 
     return false;
 }
 
-/* The links of the user that are subscribed to what it may not read any more. */
+/* The links of the user that have subscriptions without permission now. */
 static void end_forbidden(model_server *server, const model_user *user)
 {
     for (size_t i = 0; i < server->links.count && !user->has_all_channels; i++) {
         model_link *link = server->links.at[i];
         for (int kind = MODEL_CHANNEL; kind < MODEL_CHANNEL_KINDS && link->user == user; kind++) {
-            size_t       at = 0;
-            model_entry *entry;
-            while ((entry = model_table_next(&link->channels[kind], &at)) != NULL)
+            const model_table *channels = model_channels_of(link, (model_channel_kind)kind);
+            size_t             at       = 0;
+            model_entry       *entry;
+            while ((entry = model_table_next(channels, &at)) != NULL)
                 if (!is_in(user, CHANNELS, (model_text){ entry->key, entry->size },
                            kind == MODEL_PATTERN))
                     model_link_end(link);
@@ -363,6 +383,18 @@ void model_acl_end(model_server *server)
     model_table_clear(&server->users, free_user);
 }
 
+void model_acl_set_password(model_server *server, model_text password)
+{
+    model_bytes rule = { .size = 0 };
+    size_t      nth;
+
+    model_bytes_add_text(&rule, password.size != 0 ? ">" : "nopass");
+    model_bytes_add(&rule, password.at, password.size);
+    const model_text rules[] = { model_text_of("resetpass"), model_bytes_text(&rule) };
+    (void)model_acl_set(server, model_text_of("default"), rules, 2, &nth);
+    model_bytes_free(&rule);
+}
+
 bool model_acl_delete(model_server *server, model_text name)
 {
     model_user *user = model_acl_find(server, name);
@@ -387,6 +419,11 @@ bool model_acl_delete(model_server *server, model_text name)
 const char *model_acl_name(const model_user *user)
 {
     return user->name;
+}
+
+const model_table *model_acl_users(const model_server *server)
+{
+    return &server->users;
 }
 
 model_user *model_acl_find(const model_server *server, model_text name)
@@ -424,8 +461,8 @@ model_user *model_acl_authenticate(const model_server *server, model_text name, 
 static bool may_run(const model_user *user, const model_command *command, const model_text *argv,
                     size_t argc)
 {
-    bool         may = user->commands[command - model_commands];
-    size_t       at  = 0;
+    bool   may = model_table_find(&user->lists[COMMANDS], model_text_of(command->name)) != NULL;
+    size_t at  = 0;
     model_entry *entry;
 
     if (argc < 2)

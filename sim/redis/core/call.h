@@ -1,72 +1,14 @@
 /*
- * call.h -- one command that is carried out: its arguments, who asks, and where the reply goes.
+ * call.h -- one command that is carried out: its arguments, the link that asks, and where the reply
+ * goes.
  *
- * The functions of the table in command/table.c take a call.  They find keys with model_find and
- * the like, say model_changed for each key that they change, and write one reply.
+ * The functions of the tables in command/ take a call.  They find keys with model_find and the like
+ * (keyspace.h), call model_changed for each key that they change, and write one reply.
  */
 #pragma once
 
-#include "sim/redis/data/store.h"
-#include "sim/redis/server.h"
-
-typedef struct model_call model_call;
-
-enum {
-    MODEL_CMD_WRITE    = 1u << 0,
-    MODEL_CMD_READ     = 1u << 1,
-    MODEL_CMD_DENYOOM  = 1u << 2,
-    MODEL_CMD_FAST     = 1u << 3,
-    MODEL_CMD_NOSCRIPT = 1u << 4,
-    MODEL_CMD_NOAUTH   = 1u << 5, /* also before AUTH */
-    MODEL_CMD_NOMULTI  = 1u << 6, /* Valkey refuses it inside MULTI */
-    MODEL_CMD_NOQUEUE  = 1u << 7, /* MULTI does not queue it */
-    MODEL_CMD_STALE    = 1u << 8,
-    MODEL_CMD_SUB      = 1u << 9,  /* has subcommands */
-    MODEL_CMD_NUMKEYS  = 1u << 10, /* the keys begin behind their number: EVAL */
-    MODEL_CMD_CHANNELS = 1u << 11, /* first to last are channels */
-    MODEL_CMD_PATTERNS = 1u << 12, /* and these are patterns */
-    MODEL_CMD_SINCE_7  = 1u << 13, /* not in Redis 6.2 */
-    MODEL_CMD_IN_RESP2 = 1u << 14, /* also while a link of RESP2 has subscriptions */
-    MODEL_CMD_BLOCKS   = 1u << 15,
-    /* Categories of the ACL, beside those that follow from the flags above. */
-    MODEL_CAT_KEYSPACE    = 1u << 16,
-    MODEL_CAT_STRING      = 1u << 17,
-    MODEL_CAT_HASH        = 1u << 18,
-    MODEL_CAT_LIST        = 1u << 19,
-    MODEL_CAT_SET         = 1u << 20,
-    MODEL_CAT_SORTEDSET   = 1u << 21,
-    MODEL_CAT_PUBSUB      = 1u << 22,
-    MODEL_CAT_CONNECTION  = 1u << 23,
-    MODEL_CAT_TRANSACTION = 1u << 24,
-    MODEL_CAT_SCRIPTING   = 1u << 25,
-    MODEL_CAT_ADMIN       = 1u << 26,
-    MODEL_CAT_DANGEROUS   = 1u << 27,
-    MODEL_CMD_SHARDED     = 1u << 28, /* channels belong to slots */
-    MODEL_CMD_SENTINEL    = 1u << 29, /* a sentinel has it too */
-    MODEL_CMD_OF_SENTINEL = 1u << 30, /* and nobody else */
-};
-
-typedef struct model_sub {
-    const char *name;
-    int         arity; /* with both names; negative: at least */
-    void (*run)(model_call *call);
-    bool is_new; /* not in Redis 6.2 */
-    bool is_of_valkey;
-} model_sub;
-
-typedef struct model_command {
-    const char *name;
-    void (*run)(model_call *call);
-    int              arity; /* with the name; negative: at least */
-    int              first; /* key or channel; 0: none */
-    int              last;  /* negative: from the end */
-    int              step;
-    unsigned         flags;
-    const model_sub *subs; /* the last one has no name; NULL: no subcommands */
-} model_command;
-
-/* The last one has no name. */
-extern const model_command model_commands[];
+#include "sim/redis/core/command.h"
+#include "sim/redis/core/state.h"
 
 typedef enum model_origin {
     MODEL_FROM_LINK = 1,
@@ -77,7 +19,7 @@ typedef enum model_origin {
 
 struct model_call {
     model_server        *server;
-    model_link          *link;  /* who asks; of a script, its caller */
+    model_link          *link;  /* that asks; of a script, its caller */
     const model_call    *outer; /* EVAL, of a command of a script */
     const model_command *command;
     const model_text    *argv;
@@ -117,28 +59,3 @@ void model_reply_syntax_error(model_call *call);
 bool model_take_integer(model_call *call, size_t nth, const char *what, int64_t *ret_number);
 bool model_take_double(model_call *call, size_t nth, const char *what, double *ret_number);
 bool model_arg_is(const model_call *call, size_t nth, const char *word);
-
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-int64_t model_now_ms(const model_server *server);
-
-/* The value of a key, which may be NULL: no such key.  False: an error about its type was replied.
- * A key whose time is over is not there, and is deleted on a primary. */
-bool model_find(model_call *call, model_text key, model_type type, model_value **ret_value);
-/* Of any type. */
-model_value *model_find_any(model_call *call, model_text key);
-model_value *model_create(model_call *call, model_text key, model_type type);
-/* Takes the value. */
-void model_replace(model_call *call, model_text key, model_value *value);
-bool model_delete(model_call *call, model_text key); /* counts the change */
-/* The key has changed, or will be deleted if its value has no element left. */
-void model_changed(model_call *call, model_text key, model_value *value);
-void model_expire_at(model_call *call, model_value *value, int64_t expires_ms);
-
-/* ---- effects --------------------------------------------------------------------------------- */
-
-/* What is logged in place of the command: count items, each by one of the functions below. */
-void model_effect_begin(model_call *call, size_t count);
-void model_effect_add(model_call *call, model_text text);
-void model_effect_add_text(model_call *call, const char *text);
-void model_effect_add_integer(model_call *call, int64_t number);

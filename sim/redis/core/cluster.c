@@ -2,7 +2,11 @@
  * cluster.c -- see cluster.h.
  */
 #include "sim/redis/core/cluster.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/protocol.h"
+#include "sim/redis/core/pubsub.h"
 #include "sim/redis/data/hash.h"
+#include "sim/redis/data/store.h"
 
 /* What the keys of one request have in common. */
 typedef struct survey {
@@ -16,14 +20,14 @@ typedef struct survey {
     bool              is_crossed;
     bool              writes;
     bool              has_pubsub; /* channels: whether keys exist does not matter */
-    bool              is_queued;  /* Valkey looks at the keys when EXEC comes */
+    bool              is_queued;  /* Valkey checks the keys when EXEC comes */
 } survey;
 
 static bool exists(const model_call *call, model_text key)
 {
     const model_value *value = model_store_find(call->server->data, *call->database, key);
 
-    return value != NULL && !model_has_expired(call->server, value);
+    return value != NULL && !model_value_has_expired(value, model_now_ms(call->server));
 }
 
 static void look_at(survey *s, const model_command *command, const model_text *argv, size_t argc)
@@ -131,7 +135,8 @@ void model_cluster_refuse(model_call *call, model_route route, unsigned slot, in
     }
 }
 
-bool model_cluster_serves(const model_server *server, model_text channel)
+/* This node, or the primary of which it is a replica, owns the slot. */
+static bool serves(const model_server *server, model_text channel)
 {
     const model_cluster_view *view = server->view;
 
@@ -140,4 +145,34 @@ bool model_cluster_serves(const model_server *server, model_text channel)
     int owner = view->owner[model_slot_of(channel)];
     return owner == (int)view->self ||
            (owner != MODEL_NO_NODE && view->nodes[view->self].primary == owner);
+}
+
+/* The slot of a channel may belong to another node now. */
+static void unsubscribe_moved(model_server *server)
+{
+    for (size_t i = 0; i < server->links.count; i++) {
+        model_link        *link     = server->links.at[i];
+        const model_table *channels = model_channels_of(link, MODEL_SHARD_CHANNEL);
+        size_t             at       = 0;
+        model_entry       *entry;
+        while ((entry = model_table_next(channels, &at)) != NULL) {
+            model_text channel = { entry->key, entry->size };
+            if (serves(server, channel))
+                continue;
+            model_bytes *out = model_link_output(link);
+            model_write_head(out, link->resp < 3 ? '*' : '>', 3);
+            model_write_bulk(out, model_text_of("sunsubscribe"));
+            model_write_bulk(out, channel);
+            (void)model_unsubscribe(link, MODEL_SHARD_CHANNEL, channel);
+            model_bytes_print(out, ":%u\r\n", (unsigned)channels->count);
+        }
+    }
+}
+
+void model_cluster_set_view(model_server *server, const model_cluster_view *view)
+{
+    if (server->view == NULL)
+        server->view = model_allocate(sizeof *server->view);
+    *server->view = *view;
+    unsubscribe_moved(server);
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/call.h"
 
 typedef enum model_route {
     MODEL_ROUTE_HERE = 1,
@@ -18,5 +18,5 @@ typedef enum model_route {
 /* A command with its arguments, or, of EXEC, those that the link has queued. */
 model_route model_cluster_route(const model_call *call, unsigned *ret_slot, int *ret_node);
 void        model_cluster_refuse(model_call *call, model_route route, unsigned slot, int node);
-/* This node, or the primary of which it is a replica, owns the slot. */
-bool model_cluster_serves(const model_server *server, model_text channel);
+/* Copies the view.  A subscription to a channel that another node serves now ends. */
+void model_cluster_set_view(model_server *server, const model_cluster_view *view);

@@ -2,6 +2,8 @@
  * config.c -- see config.h.
  */
 #include "sim/redis/core/config.h"
+#include "sim/redis/core/acl.h"
+#include "sim/redis/core/state.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -161,9 +163,10 @@ static bool take(model_config *config, const char *name, model_text value)
     return true;
 }
 
-model_config_result model_config_set(model_config *config, model_text name, model_text value)
+model_config_result model_config_set(model_server *server, model_text name, model_text value)
 {
-    char lower[NAME_MAX];
+    model_config *config = server->config;
+    char          lower[NAME_MAX];
 
     if (name.size >= sizeof lower)
         return MODEL_CONFIG_UNKNOWN;
@@ -186,5 +189,7 @@ model_config_result model_config_set(model_config *config, model_text name, mode
     } else {
         store(config, model_text_of(lower), value);
     }
+    if (strcmp(lower, "requirepass") == 0)
+        model_acl_set_password(server, value);
     return MODEL_CONFIG_SET;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/redis/data/table.h"
+#include "sim/redis/server.h"
 
 typedef enum model_policy {
     MODEL_EVICT_NOTHING = 1,
@@ -30,4 +31,4 @@ typedef enum model_config_result {
     MODEL_CONFIG_INVALID,
 } model_config_result;
 
-model_config_result model_config_set(model_config *config, model_text name, model_text value);
+model_config_result model_config_set(model_server *server, model_text name, model_text value);

@@ -1,132 +1,24 @@
 /*
- * dispatch.c -- one command of a link, from its words to its reply: the order of checks is that of
- * processCommand in Redis, because it decides which of several errors a client sees.
+ * dispatch.c -- see dispatch.h.  The order of checks is that of processCommand in Redis, because it
+ * decides which of several errors a client sees.
  */
+#include "sim/redis/core/dispatch.h"
 #include "sim/redis/core/acl.h"
 #include "sim/redis/core/cluster.h"
 #include "sim/redis/core/config.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/eviction.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/pubsub.h"
+#include "sim/redis/core/replication.h"
+#include "sim/redis/core/tracking.h"
+#include "sim/redis/core/watch.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX = 32, SHOWN_MAX = 128, MEMORY_OF_SERVER = 1 << 20, SAMPLES = 5, S_IN_US = 1000000 };
-
-/* ---- commands and their keys ----------------------------------------------------------------- */
-
-const model_command *model_command_find(const model_server *server, model_text name)
-{
-    char lower[NAME_MAX];
-
-    if (name.size >= sizeof lower)
-        return NULL;
-    for (size_t i = 0; i < name.size; i++)
-        lower[i] = (char)tolower((unsigned char)name.at[i]);
-    void **found = model_table_find(&server->commands, (model_text){ lower, name.size });
-    if (found == NULL)
-        return NULL;
-    const model_command *command     = *found;
-    unsigned             of_sentinel = command->flags & MODEL_CMD_OF_SENTINEL;
-    bool                 is_there    = of_sentinel == 0;
-
-    if (server->services != NULL)
-        is_there = of_sentinel != 0 || (command->flags & MODEL_CMD_SENTINEL) != 0;
-    if ((command->flags & MODEL_CMD_SINCE_7) != 0 && server->version == MODEL_REDIS_6_2)
-        is_there = false;
-    return is_there ? command : NULL;
-}
-
-bool model_command_accepts(const model_command *command, size_t argc)
-{
-    return command->arity >= 0 ? argc == (size_t)command->arity : argc >= (size_t)-command->arity;
-}
-
-bool model_command_keys(const model_command *command, const model_text *argv, size_t argc,
-                        size_t *ret_first, size_t *ret_last, size_t *ret_step)
-{
-    if ((command->flags & MODEL_CMD_NUMKEYS) != 0) {
-        int64_t keys;
-        if (argc < 3 || !model_text_integer(argv[2], &keys) || keys < 1 || keys > (int64_t)argc - 3)
-            return false;
-        *ret_first = 3;
-        *ret_last  = 2 + (size_t)keys;
-        *ret_step  = 1;
-        return true;
-    }
-    if (command->first == 0 || argc <= (size_t)command->first)
-        return false;
-    *ret_first = (size_t)command->first;
-    *ret_last  = command->last < 0 ? argc - (size_t)-command->last : (size_t)command->last;
-    *ret_step  = (size_t)command->step;
-    return *ret_last < argc;
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static bool is_over(const model_server *server)
-{
-    return server->config->memory_max != 0 &&
-           server->data->memory + MEMORY_OF_SERVER > (uint64_t)server->config->memory_max;
-}
-
-/* The best of some entries that the owner's random numbers choose.  NULL: none may be evicted. */
-static model_entry *choose_victim(model_server *server, unsigned database)
-{
-    bool         by_ttl = server->config->policy == MODEL_EVICT_VOLATILE_TTL;
-    model_table *keys   = &server->data->keys[database];
-    model_entry *best   = NULL;
-    model_entry *entry;
-
-    if (keys->count == 0 || (by_ttl && server->data->expiring[database] == 0))
-        return NULL;
-    size_t at = server->owner.random(server->owner.arg) % keys->used;
-    for (unsigned seen = 0, rounds = 0; seen < SAMPLES && rounds < 2;) {
-        entry = model_table_next(keys, &at);
-        if (entry == NULL) {
-            at = 0;
-            rounds++;
-            continue;
-        }
-        const model_value *value = entry->value;
-        if (by_ttl && value->expires_ms == MODEL_NO_EXPIRY)
-            continue;
-        const model_value *other = best != NULL ? best->value : NULL;
-        if (other == NULL ||
-            (by_ttl ? value->expires_ms < other->expires_ms : value->used_at < other->used_at))
-            best = entry;
-        seen++;
-    }
-    return best;
-}
-
-bool model_is_out_of_memory(model_server *server)
-{
-    bool may_evict = server->config->policy != MODEL_EVICT_NOTHING &&
-                     server->replication.primary_host[0] == '\0';
-
-    while (is_over(server) && may_evict) {
-        model_entry *victim = NULL;
-        for (unsigned database = 0; database < MODEL_DATABASES && victim == NULL; database++) {
-            victim = choose_victim(server, database);
-            if (victim != NULL)
-                model_drop_key(server, database, (model_text){ victim->key, victim->size });
-        }
-        may_evict = victim != NULL;
-    }
-    return is_over(server);
-}
-
-bool model_has_good_replicas(const model_server *server)
-{
-    int64_t good = 0;
-
-    for (unsigned i = 0; i < MODEL_REPLICAS_MAX; i++) {
-        const model_replica_state *replica = &server->replication.replicas[i];
-        good += replica->is_there &&
-                server->now_us - replica->acked_us <= server->config->lag_max_s * S_IN_US;
-    }
-    return server->config->replicas_min == 0 || good >= server->config->replicas_min;
-}
+enum { NAME_MAX = 32, SHOWN_MAX = 128 };
 
 /* ---- running --------------------------------------------------------------------------------- */
 
@@ -151,7 +43,7 @@ void model_run(model_call *call)
 
     server->commands_run++;
     call->command->run(call);
-    if ((call->changes != 0 || call->is_forced) && !server->effects.is_silent) {
+    if (call->changes != 0 || call->is_forced) {
         if (call->has_effect)
             model_effects_add_own(server, database);
         else
@@ -222,7 +114,7 @@ static void refuse_by_acl(model_call *call, model_acl_answer answer)
                           answer == MODEL_ACL_NOT_KEY ? "key" : "channel");
 }
 
-/* Who asks, and whether he may.  False: refused. */
+/* Whether the user of the link may run the command.  False: refused. */
 static bool may_ask(model_call *call)
 {
     const model_command *command = call->command;
@@ -262,7 +154,7 @@ static bool is_routed_here(model_call *call)
     return false;
 }
 
-/* Before Valkey, a full server lets nothing else into a transaction. */
+/* Before Valkey, a transaction of a full server accepts no other command. */
 static bool ends_transaction(const model_command *command)
 {
     static const char *const names[] = { "exec", "discard", "quit", "reset" };
@@ -284,7 +176,7 @@ static bool can_serve(model_call *call)
         transaction->is_open && server->version != MODEL_VALKEY_9 && !ends_transaction(command);
     unsigned flags      = command->flags | (is_exec ? transaction->flags : 0);
     bool     writes     = (flags & MODEL_CMD_WRITE) != 0;
-    bool     is_replica = server->replication.primary_host[0] != '\0';
+    bool     is_replica = model_is_replica(server);
 
     if (!is_routed_here(call))
         return false;
@@ -312,7 +204,7 @@ static bool can_serve(model_call *call)
                           name, kinds, kinds);
         return false;
     }
-    if (is_replica && !server->replication.is_up && !server->config->serves_stale_data &&
+    if (is_replica && !server->replication->is_up && !server->config->serves_stale_data &&
         (command->flags & MODEL_CMD_STALE) == 0) {
         model_reply_error(call, "MASTERDOWN Link with MASTER is down and replica-serve-stale-data "
                                 "is set to 'no'.");
@@ -348,7 +240,7 @@ static void carry_out(model_call *call)
     model_link *link = call->link;
 
     if (link->transaction.is_open && (call->command->flags & MODEL_CMD_NOQUEUE) == 0) {
-        model_transaction_queue(link, call->command, call->argv, call->argc);
+        model_transaction_queue(&link->transaction, call->command, call->argv, call->argc);
         model_reply_status(call, "QUEUED");
         return;
     }
@@ -360,50 +252,49 @@ static void carry_out(model_call *call)
 }
 
 /* CLIENT REPLY; and the pushes that the command caused and that follow its reply. */
-static void deliver(model_link *link, size_t before)
+static void deliver(model_link *link, model_bytes *out, size_t before)
 {
     bool is_silent = (link->flags & (LINK_REPLY_OFF | LINK_REPLY_SKIP)) != 0;
 
     if (is_silent)
-        link->out.size = before;
+        out->size = before;
     link->flags &= ~(unsigned)LINK_REPLY_SKIP;
     if ((link->flags & LINK_SKIP_NEXT) != 0)
         link->flags = (link->flags & ~(unsigned)LINK_SKIP_NEXT) | LINK_REPLY_SKIP;
-    model_bytes_add(&link->out, link->pushes.at, link->pushes.size);
-    model_bytes_add(&link->out, link->invalidations.at, link->invalidations.size);
-    link->pushes.size = link->invalidations.size = 0;
+    model_output_end_reply(link);
 }
 
 /* What refuses EXEC itself ends the transaction; a redirect keeps its words. */
-static void abort_exec(model_link *link, size_t before)
+static void abort_exec(model_link *link, model_bytes *out, size_t before)
 {
     static const char *const redirects[] = { "-MOVED ", "-ASK ", "-CROSSSLOT ", "-TRYAGAIN ",
                                              "-CLUSTERDOWN " };
-    model_text               error       = { link->out.at + before, link->out.size - before };
+    model_text               error       = { out->at + before, out->size - before };
 
-    model_transaction_clear(link);
+    model_transaction_clear(&link->transaction);
     model_unwatch(link);
     for (size_t i = 0; i < sizeof redirects / sizeof *redirects; i++)
         if (strncmp(error.at, redirects[i], strlen(redirects[i])) == 0)
             return;
     size_t skipped = strncmp(error.at, "-ERR ", 5) == 0 ? 5 : 1;
     char  *why     = model_text_copy((model_text){ error.at + skipped, error.size - skipped });
-    link->out.size = before;
-    model_bytes_print(&link->out, "-EXECABORT Transaction discarded because of: %s", why);
+    out->size      = before;
+    model_bytes_print(out, "-EXECABORT Transaction discarded because of: %s", why);
     free(why);
 }
 
 void model_execute(model_link *link, const model_text *argv, size_t argc)
 {
     model_server *server = link->server;
-    size_t        before = model_link_output(link)->size;
+    model_bytes  *out    = model_link_output(link);
+    size_t        before = out->size;
     model_call    call   = {
              .server   = server,
              .link     = link,
              .command  = model_command_find(server, argv[0]),
              .argv     = argv,
              .argc     = argc,
-             .out      = &link->out,
+             .out      = out,
              .database = &link->database,
              .resp     = link->resp,
              .origin   = MODEL_FROM_LINK,
@@ -412,11 +303,11 @@ void model_execute(model_link *link, const model_text *argv, size_t argc)
     if (is_accepted(&call))
         carry_out(&call);
     else if (call.command != NULL && model_text_is(argv[0], "exec"))
-        abort_exec(link, before);
+        abort_exec(link, out, before);
     else if (link->transaction.is_open)
         link->transaction.has_failed = true;
     model_effects_end(server);
     if (!link->transaction.is_open && !model_text_is(argv[0], "asking"))
         link->flags &= ~(unsigned)LINK_ASKING;
-    deliver(link, before);
+    deliver(link, out, before);
 }

@@ -1,30 +1,49 @@
 /*
- * effects.c -- the log of what has changed, and who waits until replicas have it.
- *
- * The changes of one command, with all that a script or a transaction in it did, are pending until
- * it ends; several of them become one MULTI ... EXEC.  Each such piece begins and ends in database
- * 0, so a replica may begin with any of them.
+ * effects.c -- see effects.h.
  */
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/call.h"
+#include "sim/redis/core/protocol.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-static void write_head(model_bytes *out, size_t argc)
+typedef struct model_effects {
+    model_bytes log;
+    uint64_t    begin; /* the offset of its first byte */
+    model_bytes pending;
+    unsigned    pending_count;
+    int         database; /* that the pending ones have selected */
+    model_bytes own;      /* what a command logs in place of itself */
+    bool        is_silent;
+} model_effects;
+
+void model_effects_begin(model_server *server, uint64_t offset)
 {
-    model_bytes_add(out, "*", 1);
-    model_bytes_add_integer(out, (int64_t)argc);
-    model_bytes_add(out, "\r\n", 2);
+    if (server->effects == NULL) {
+        server->effects  = model_allocate(sizeof *server->effects);
+        *server->effects = (model_effects){ .begin = 0 };
+    }
+    server->effects->log.size = 0;
+    server->effects->begin    = offset;
+}
+
+void model_effects_free(model_server *server)
+{
+    model_bytes_free(&server->effects->log);
+    model_bytes_free(&server->effects->pending);
+    model_bytes_free(&server->effects->own);
+    free(server->effects);
 }
 
 static void select_database(model_server *server, unsigned database)
 {
-    model_effects *effects = &server->effects;
+    model_effects *effects = server->effects;
     model_bytes   *out     = &effects->pending;
     char           number  = (char)('0' + database % 10);
 
     if (effects->database == (int)database)
         return;
-    write_head(out, 2);
+    model_write_head(out, '*', 2);
     model_write_bulk(out, model_text_of("SELECT"));
     if (database < 10)
         model_write_bulk(out, (model_text){ &number, 1 });
@@ -35,12 +54,12 @@ static void select_database(model_server *server, unsigned database)
 
 void model_effects_add(model_server *server, unsigned database, const model_text *argv, size_t argc)
 {
-    model_effects *effects = &server->effects;
+    model_effects *effects = server->effects;
 
     if (effects->is_silent)
         return;
     select_database(server, database);
-    write_head(&effects->pending, argc);
+    model_write_head(&effects->pending, '*', (int64_t)argc);
     for (size_t i = 0; i < argc; i++)
         model_write_bulk(&effects->pending, argv[i]);
     effects->pending_count++;
@@ -48,7 +67,7 @@ void model_effects_add(model_server *server, unsigned database, const model_text
 
 void model_effects_add_own(model_server *server, unsigned database)
 {
-    model_effects *effects = &server->effects;
+    model_effects *effects = server->effects;
 
     if (effects->is_silent)
         return;
@@ -59,7 +78,7 @@ void model_effects_add_own(model_server *server, unsigned database)
 
 void model_effects_end(model_server *server)
 {
-    model_effects *effects = &server->effects;
+    model_effects *effects = server->effects;
 
     if (effects->pending_count == 0)
         return;
@@ -73,16 +92,28 @@ void model_effects_end(model_server *server)
     effects->pending_count = 0;
 }
 
+void model_effects_silence(model_server *server, bool is_silent)
+{
+    server->effects->is_silent = is_silent;
+}
+
+void model_effects_copy(model_server *server, model_text log)
+{
+    model_bytes_add(&server->effects->log, log.at, log.size);
+}
+
+/* ---- of a call ------------------------------------------------------------------------------- */
+
 void model_effect_begin(model_call *call, size_t count)
 {
-    call->has_effect               = true;
-    call->server->effects.own.size = 0;
-    write_head(&call->server->effects.own, count);
+    call->has_effect                = true;
+    call->server->effects->own.size = 0;
+    model_write_head(&call->server->effects->own, '*', (int64_t)count);
 }
 
 void model_effect_add(model_call *call, model_text text)
 {
-    model_write_bulk(&call->server->effects.own, text);
+    model_write_bulk(&call->server->effects->own, text);
 }
 
 void model_effect_add_text(model_call *call, const char *text)
@@ -103,13 +134,13 @@ void model_effect_add_integer(model_call *call, int64_t number)
 
 uint64_t model_server_offset(const model_server *server)
 {
-    return server->effects.begin + server->effects.log.size;
+    return server->effects->begin + server->effects->log.size;
 }
 
 bool model_server_effects(const model_server *server, uint64_t from, const char **ret_bytes,
                           size_t *ret_size)
 {
-    const model_effects *effects = &server->effects;
+    const model_effects *effects = server->effects;
 
     if (from < effects->begin || from > model_server_offset(server))
         return false;
@@ -121,7 +152,7 @@ bool model_server_effects(const model_server *server, uint64_t from, const char 
 
 void model_server_trim(model_server *server, uint64_t before)
 {
-    model_effects *effects = &server->effects;
+    model_effects *effects = server->effects;
     uint64_t       end     = model_server_offset(server);
 
     if (before > end)
@@ -130,68 +161,4 @@ void model_server_trim(model_server *server, uint64_t before)
         return;
     model_bytes_drop(&effects->log, (size_t)(before - effects->begin));
     effects->begin = before;
-}
-
-/* ---- acknowledgements ------------------------------------------------------------------------ */
-
-size_t model_replicas_with(const model_server *server, uint64_t offset)
-{
-    size_t count = 0;
-
-    for (unsigned i = 0; i < MODEL_REPLICAS_MAX; i++)
-        count += server->replication.replicas[i].is_there &&
-                 server->replication.replicas[i].offset >= offset;
-    return count;
-}
-
-static void end_wait(model_link *link, size_t replicas)
-{
-    link->wait.is_waiting = false;
-    model_bytes_print(model_link_output(link), ":%zu\r\n", replicas);
-}
-
-/* The links whose WAIT has ended run the rest of their input. */
-void model_waiters_serve(model_server *server)
-{
-    for (size_t i = 0; i < server->links.count; i++) {
-        model_link *link  = server->links.at[i];
-        size_t      count = model_replicas_with(server, link->wait.offset);
-        if (!link->wait.is_waiting ||
-            (count < (size_t)link->wait.replicas && server->now_us < link->wait.until_us))
-            continue;
-        end_wait(link, count);
-        model_link_read(link);
-    }
-}
-
-void model_waiters_disconnect(model_server *server)
-{
-    for (size_t i = 0; i < server->links.count; i++) {
-        model_link *link = server->links.at[i];
-        if (!link->wait.is_waiting)
-            continue;
-        link->wait.is_waiting = false;
-        model_bytes_add_text(model_link_output(link),
-                             "-UNBLOCKED force unblock from blocking operation, instance state "
-                             "changed (master -> replica?)\r\n");
-        model_link_end(link);
-    }
-}
-
-void model_server_acked(model_server *server, unsigned replica, uint64_t offset, int64_t now_us)
-{
-    server->now_us = now_us;
-    if (replica >= MODEL_REPLICAS_MAX)
-        return;
-    server->replication.replicas[replica] =
-        (model_replica_state){ .offset = offset, .acked_us = now_us, .is_there = true };
-    model_waiters_serve(server);
-    model_links_flush(server);
-}
-
-void model_server_lost_replica(model_server *server, unsigned replica, int64_t now_us)
-{
-    server->now_us = now_us;
-    if (replica < MODEL_REPLICAS_MAX)
-        server->replication.replicas[replica].is_there = false;
 }

@@ -1,35 +1,22 @@
 /*
- * keyspace.c -- how commands find and change keys.
+ * keyspace.c -- see keyspace.h.
  *
  * Expiry is lazy.  On a primary a key whose time is over is deleted when a command finds it, and
  * the deletion is logged before the command.  A replica does not delete it: for its clients it does
  * not exist, and for commands of its primary it does.
  */
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/keyspace.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/replication.h"
+#include "sim/redis/core/tracking.h"
+#include "sim/redis/core/watch.h"
 
 #include <stdlib.h>
-
-enum { MS_IN_US = 1000 };
-
-int64_t model_now_ms(const model_server *server)
-{
-    return server->now_us / MS_IN_US;
-}
-
-bool model_has_expired(const model_server *server, const model_value *value)
-{
-    return value->expires_ms != MODEL_NO_EXPIRY && model_now_ms(server) > value->expires_ms;
-}
-
-static bool is_primary(const model_server *server)
-{
-    return server->replication.primary_host[0] == '\0';
-}
 
 void model_key_changed(model_server *server, unsigned database, model_text key)
 {
     model_watchers_break(server, database, key);
-    model_trackers_tell(server, key);
+    model_tracking_invalidate(server, key);
 }
 
 void model_drop_key(model_server *server, unsigned database, model_text key)
@@ -52,9 +39,9 @@ model_value *model_find_any(model_call *call, model_text key)
 
     if (value == NULL)
         return NULL;
-    if (value->expires_ms != MODEL_NO_EXPIRY && call->origin != MODEL_FROM_PRIMARY &&
-        model_has_expired(server, value)) {
-        if (is_primary(server))
+    if (call->origin != MODEL_FROM_PRIMARY &&
+        model_value_has_expired(value, model_now_ms(server))) {
+        if (!model_is_replica(server))
             model_drop_key(server, *call->database, key);
         return NULL;
     }
@@ -118,7 +105,7 @@ void model_expire_at(model_call *call, model_value *value, int64_t expires_ms)
 /* Some entries of one database; the next call goes on behind them. */
 void model_expire_some(model_server *server, unsigned entries)
 {
-    if (!is_primary(server))
+    if (model_is_replica(server))
         return;
     for (unsigned empty = 0; entries > 0 && empty < MODEL_DATABASES;) {
         unsigned     database = server->expiry.database;
@@ -132,8 +119,37 @@ void model_expire_some(model_server *server, unsigned entries)
             continue;
         }
         entries--;
-        if (model_has_expired(server, entry->value))
+        if (model_value_has_expired(entry->value, model_now_ms(server)))
             model_drop_key(server, database, (model_text){ entry->key, entry->size });
     }
     model_effects_end(server);
+}
+
+/* ---- whole databases ------------------------------------------------------------------------- */
+
+void model_clear_databases(model_server *server, unsigned first, unsigned last)
+{
+    for (unsigned database = first; database <= last; database++) {
+        model_watchers_break_all(server, database);
+        model_store_clear(server->data, database);
+    }
+    server->expiry.entry = 0;
+    model_tracking_invalidate_all(server);
+}
+
+void model_swap_databases(model_server *server, unsigned one, unsigned other)
+{
+    model_watchers_break_all(server, one);
+    model_watchers_break_all(server, other);
+    model_store_swap(server->data, one, other);
+    model_watchers_break_all(server, one);
+    model_watchers_break_all(server, other);
+}
+
+void model_load_databases(model_server *server, const model_dataset *dataset)
+{
+    model_dataset_free(server->data);
+    server->data         = model_dataset_copy(dataset);
+    server->expiry.entry = 0;
+    model_tracking_invalidate_all(server);
 }

@@ -192,3 +192,19 @@ void model_parser_free(model_parser *parser)
     model_bytes_free(&parser->scratch);
     *parser = (model_parser){ .argc = 0 };
 }
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+void model_write_head(model_bytes *out, char type, int64_t number)
+{
+    model_bytes_add(out, &type, 1);
+    model_bytes_add_integer(out, number);
+    model_bytes_add(out, "\r\n", 2);
+}
+
+void model_write_bulk(model_bytes *out, model_text text)
+{
+    model_write_head(out, '$', (int64_t)text.size);
+    model_bytes_add(out, text.at, text.size);
+    model_bytes_add(out, "\r\n", 2);
+}

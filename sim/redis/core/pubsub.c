@@ -1,17 +1,9 @@
 /*
- * pubsub.c -- who is subscribed to what.  Messages go to the links in the order in which they
- * subscribed.
+ * pubsub.c -- see pubsub.h.  Messages go to the links in the order in which they subscribed.
  */
-#include "sim/redis/core/cluster.h"
-#include "sim/redis/core/inside.h"
-
-static void *new_links(void)
-{
-    model_links *links = model_allocate(sizeof *links);
-
-    *links = (model_links){ .count = 0 };
-    return links;
-}
+#include "sim/redis/core/pubsub.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/protocol.h"
 
 size_t model_subscriptions(const model_link *link)
 {
@@ -26,10 +18,7 @@ bool model_subscribe(model_link *link, model_channel_kind kind, model_text chann
     (void)model_table_add(&link->channels[kind], channel, &is_new);
     if (!is_new)
         return false;
-    void **links = model_table_add(&link->server->channels[kind], channel, &is_new);
-    if (is_new)
-        *links = new_links();
-    model_links_add(*links, link);
+    model_links_table_add(&link->server->channels[kind], channel, link);
     return true;
 }
 
@@ -38,14 +27,8 @@ bool model_unsubscribe(model_link *link, model_channel_kind kind, model_text cha
     void *nothing;
 
     /* Removed here last: the text may be that of the link's own table. */
-    void **links = model_table_find(&link->server->channels[kind], channel);
-    if (links == NULL || !model_links_remove(*links, link))
+    if (!model_links_table_remove(&link->server->channels[kind], channel, link))
         return false;
-    if (((model_links *)*links)->count == 0) {
-        void *empty = NULL;
-        (void)model_table_remove(&link->server->channels[kind], channel, &empty);
-        model_links_free(empty);
-    }
     return model_table_remove(&link->channels[kind], channel, &nothing);
 }
 
@@ -59,10 +42,28 @@ void model_unsubscribe_all(model_link *link, model_channel_kind kind)
     model_table_clear(&link->channels[kind], NULL);
 }
 
+const model_table *model_channels_of(const model_link *link, model_channel_kind kind)
+{
+    return &link->channels[kind];
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+const model_table *model_channels(const model_server *server, model_channel_kind kind)
+{
+    return &server->channels[kind];
+}
+
+size_t model_subscribers(const model_server *server, model_channel_kind kind, model_text channel)
+{
+    void **links = model_table_find(&server->channels[kind], channel);
+
+    return links != NULL ? ((const model_links *)*links)->count : 0;
+}
+
 static void send_message(model_link *link, const char *kind, const model_text *texts, size_t count)
 {
-    bool         waits = link->server->version == MODEL_VALKEY_9;
-    model_bytes *out   = model_push_output(link, waits ? &link->pushes : NULL);
+    model_bytes *out = model_push_output(link);
 
     model_bytes_print(out, "%c%zu\r\n", link->resp < 3 ? '*' : '>', count + 1);
     model_write_bulk(out, model_text_of(kind));
@@ -99,23 +100,8 @@ size_t model_publish(model_server *server, bool is_sharded, model_text channel, 
     return count;
 }
 
-/* The slot of a channel belongs to another node now. */
-void model_unsubscribe_moved(model_server *server)
+void model_pubsub_end(model_server *server)
 {
-    for (size_t i = 0; i < server->links.count; i++) {
-        model_link  *link = server->links.at[i];
-        size_t       at   = 0;
-        model_entry *entry;
-        while ((entry = model_table_next(&link->channels[MODEL_SHARD_CHANNEL], &at)) != NULL) {
-            model_text channel = { entry->key, entry->size };
-            if (model_cluster_serves(server, channel))
-                continue;
-            model_write_push(link, 3);
-            model_write_bulk(&link->out, model_text_of("sunsubscribe"));
-            model_write_bulk(&link->out, channel);
-            (void)model_unsubscribe(link, MODEL_SHARD_CHANNEL, channel);
-            model_bytes_print(&link->out, ":%u\r\n",
-                              (unsigned)link->channels[MODEL_SHARD_CHANNEL].count);
-        }
-    }
+    for (int kind = MODEL_CHANNEL; kind < MODEL_CHANNEL_KINDS; kind++)
+        model_links_table_clear(&server->channels[kind]);
 }

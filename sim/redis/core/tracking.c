@@ -1,25 +1,24 @@
 /*
- * tracking.c -- CLIENT TRACKING: which links have read which keys, and the pushes that tell them of
- * a change.  In its default mode only: no prefixes, no redirection.
+ * tracking.c -- see tracking.h.
  */
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/tracking.h"
+#include "sim/redis/core/output.h"
+#include "sim/redis/core/protocol.h"
+#include "sim/redis/core/state.h"
 
-#include <string.h>
+void model_tracking_begin(model_link *link, bool no_loop)
+{
+    link->flags &= ~(unsigned)LINK_NO_LOOP;
+    link->flags |= LINK_TRACKS | (no_loop ? LINK_NO_LOOP : 0u);
+}
 
 void model_track(model_link *link, model_text key)
 {
     bool is_new;
 
     (void)model_table_add(&link->tracked, key, &is_new);
-    if (!is_new)
-        return;
-    void **links = model_table_add(&link->server->tracked, key, &is_new);
-    if (is_new) {
-        model_links *first = model_allocate(sizeof *first);
-        *first             = (model_links){ .count = 0 };
-        *links             = first;
-    }
-    model_links_add(*links, link);
+    if (is_new)
+        model_links_table_add(&link->server->tracked, key, link);
 }
 
 void model_untrack(model_link *link)
@@ -28,23 +27,16 @@ void model_untrack(model_link *link)
     model_entry *entry;
 
     link->flags &= ~(unsigned)(LINK_TRACKS | LINK_NO_LOOP);
-    while ((entry = model_table_next(&link->tracked, &at)) != NULL) {
-        model_text key   = { entry->key, entry->size };
-        void     **links = model_table_find(&link->server->tracked, key);
-        if (links == NULL || !model_links_remove(*links, link) ||
-            ((model_links *)*links)->count != 0)
-            continue;
-        void *empty = NULL;
-        (void)model_table_remove(&link->server->tracked, key, &empty);
-        model_links_free(empty);
-    }
+    while ((entry = model_table_next(&link->tracked, &at)) != NULL)
+        (void)model_links_table_remove(&link->server->tracked,
+                                       (model_text){ entry->key, entry->size }, link);
     model_table_clear(&link->tracked, NULL);
 }
 
 /* key.at NULL: every key.  The link whose command runs gets it behind the reply. */
-static void tell(model_link *link, model_text key)
+static void send_invalidation(model_link *link, model_text key)
 {
-    model_bytes *out = model_push_output(link, &link->invalidations);
+    model_bytes *out = model_invalidation_output(link);
 
     if (link->resp < 3)
         return;
@@ -57,7 +49,7 @@ static void tell(model_link *link, model_text key)
     model_write_bulk(out, key);
 }
 
-void model_trackers_tell(model_server *server, model_text key)
+void model_tracking_invalidate(model_server *server, model_text key)
 {
     void *found = NULL;
 
@@ -71,12 +63,12 @@ void model_trackers_tell(model_server *server, model_text key)
         if ((link->flags & LINK_TRACKS) == 0 ||
             ((link->flags & LINK_NO_LOOP) != 0 && (link->flags & LINK_IS_RUNNING) != 0))
             continue;
-        tell(link, key);
+        send_invalidation(link, key);
     }
     model_links_free(links);
 }
 
-void model_trackers_flush(model_server *server)
+void model_tracking_invalidate_all(model_server *server)
 {
     for (size_t i = 0; i < server->links.count; i++) {
         model_link *link = server->links.at[i];
@@ -85,6 +77,11 @@ void model_trackers_flush(model_server *server)
         unsigned flags = link->flags;
         model_untrack(link);
         link->flags = flags;
-        tell(link, (model_text){ NULL, 0 });
+        send_invalidation(link, (model_text){ NULL, 0 });
     }
+}
+
+void model_tracking_end(model_server *server)
+{
+    model_links_table_clear(&server->tracked);
 }

@@ -84,6 +84,11 @@ const char *model_type_name(model_type type)
     return names[type];
 }
 
+bool model_value_has_expired(const model_value *value, int64_t now_ms)
+{
+    return value->expires_ms != MODEL_NO_EXPIRY && now_ms > value->expires_ms;
+}
+
 /* ---- hashes and sets ------------------------------------------------------------------------- */
 
 bool model_hash_set(model_value *hash, model_text field, model_text text)

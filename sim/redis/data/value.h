@@ -59,6 +59,7 @@ void         model_value_free(model_value *value);
 size_t      model_value_count(const model_value *value);
 size_t      model_value_memory(const model_value *value);
 const char *model_type_name(model_type type);
+bool        model_value_has_expired(const model_value *value, int64_t now_ms);
 
 /* Hashes.  True if the field is new. */
 bool               model_hash_set(model_value *hash, model_text field, model_text text);

@@ -4,7 +4,9 @@
  * The globals of a script are an empty table in front of the real one: reading a name that does not
  * exist, and setting any, is an error.
  */
-#include "sim/redis/core/script.h"
+#include "sim/redis/script/script.h"
+#include "sim/redis/core/eviction.h"
+#include "sim/redis/script/lua_state.h"
 
 #include <lua5.1/lauxlib.h>
 #include <lua5.1/lualib.h>

@@ -2,9 +2,10 @@
  * migrate.c -- a key moves from one server to another in one step, as MIGRATE and RESTORE do it.
  * The effects at the target are commands that build the value again.
  */
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/effects.h"
+#include "sim/redis/core/keyspace.h"
+#include "sim/redis/core/link.h"
 #include "sim/redis/data/hash.h"
-#include "sim/redis/data/store.h"
 
 #include <stdlib.h>
 
@@ -107,7 +108,7 @@ bool model_server_move_key(model_server *from, model_server *to, unsigned slot, 
 
     if (expires != MODEL_NO_EXPIRY)
         expires += to_us / US_IN_MS - from_us / US_IN_MS;
-    if (!model_has_expired(from, value))
+    if (!model_value_has_expired(value, model_now_ms(from)))
         restore(to, key, value, expires);
     model_drop_key(from, 0, key);
     model_effects_end(from);

@@ -4,7 +4,9 @@
 #include "sim/redis/core/acl.h"
 #include "sim/redis/core/cluster.h"
 #include "sim/redis/core/config.h"
-#include "sim/redis/core/script.h"
+#include "sim/redis/core/dispatch.h"
+#include "sim/redis/core/replication.h"
+#include "sim/redis/script/lua_state.h"
 
 #include <lua5.1/lauxlib.h>
 #include <math.h>
@@ -185,9 +187,9 @@ static const char *state_problem(model_lua *lua, model_call *call)
 {
     const model_server *server     = call->server;
     bool                writes     = (call->command->flags & MODEL_CMD_WRITE) != 0;
-    bool                is_replica = server->replication.primary_host[0] != '\0';
+    bool                is_replica = model_is_replica(server);
 
-    if (is_replica && !server->replication.is_up && !server->config->serves_stale_data &&
+    if (is_replica && !server->replication->is_up && !server->config->serves_stale_data &&
         (call->command->flags & MODEL_CMD_STALE) == 0)
         return ended(lua, "Can not execute the command on a stale replica",
                      "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to "

@@ -2,7 +2,7 @@
  * struct_pack.c -- the library struct of scripts: pack, unpack and size, for the formats
  * < > = ! b B h H l L T i I s c x f d and a blank.  Values are not aligned.
  */
-#include "sim/redis/core/script.h"
+#include "sim/redis/script/lua_state.h"
 
 #include <ctype.h>
 #include <lua5.1/lauxlib.h>

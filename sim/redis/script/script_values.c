@@ -2,7 +2,7 @@
  * script_values.c -- values between Lua and RESP2, as Redis documents them: numbers lose their
  * fraction, false is null, nil ends an array, and a table with ok or err is a status or an error.
  */
-#include "sim/redis/core/script.h"
+#include "sim/redis/script/lua_state.h"
 
 #include <lua5.1/lauxlib.h>
 #include <stdlib.h>

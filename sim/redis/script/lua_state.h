@@ -1,16 +1,13 @@
 /*
- * script.h -- Lua scripts, run by the real Lua 5.1 with the functions of Redis.
+ * lua_state.h -- the Lua state of a server, for the files of script/.
  *
  * script.c has the state, the cache of functions and the run; script_api.c what a script can call;
  * script_values.c the conversions; struct_pack.c the library struct.
- *
- * Unlike in Redis, the tables of the libraries can be changed by a script, and a script that runs
- * for 100 million instructions ends with an error.
  */
 #pragma once
 
-#include "sim/redis/core/inside.h"
-#include "sim/redis/data/hash.h"
+#include "sim/redis/core/call.h"
+#include "sim/redis/script/script.h"
 
 #include <lua5.1/lua.h>
 
@@ -32,17 +29,6 @@ struct model_lua {
     bool        was_out_of_memory;
     bool        has_written;
 };
-
-model_lua *model_lua_new(model_server *server);
-void       model_lua_free(model_lua *lua);
-
-/* Compiles a script; false: an error was replied.  SHA-1 in 40 lower-case digits. */
-bool   model_script_load(model_call *call, model_text text, char ret_sha1[MODEL_SHA1_TEXT + 1]);
-bool   model_script_knows(const model_server *server, model_text sha1);
-void   model_script_flush(model_server *server);
-size_t model_script_count(const model_server *server);
-/* The script is known.  argv[3] on: the keys, then the arguments. */
-void model_script_run(model_call *call, model_text sha1, size_t keys);
 
 /* script_api.c.  The functions of the library redis, and math.random. */
 void model_script_add_api(model_lua *lua, model_server *server);

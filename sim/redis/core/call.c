@@ -1,7 +1,8 @@
 /*
- * reply.c -- replies in RESP2 and RESP3, and the arguments of commands.  See call.h.
+ * call.c -- see call.h: replies in RESP2 and RESP3, and arguments.
  */
-#include "sim/redis/core/inside.h"
+#include "sim/redis/core/call.h"
+#include "sim/redis/core/protocol.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,20 +10,6 @@
 #include <string.h>
 
 enum { ERROR_ROOM = 512, DOUBLE_ROOM = 64 };
-
-static void write_head(model_bytes *out, char type, int64_t number)
-{
-    model_bytes_add(out, &type, 1);
-    model_bytes_add_integer(out, number);
-    model_bytes_add(out, "\r\n", 2);
-}
-
-void model_write_bulk(model_bytes *out, model_text text)
-{
-    write_head(out, '$', (int64_t)text.size);
-    model_bytes_add(out, text.at, text.size);
-    model_bytes_add(out, "\r\n", 2);
-}
 
 void model_reply_status(model_call *call, const char *text)
 {
@@ -63,7 +50,7 @@ void model_reply_syntax_error(model_call *call)
 
 void model_reply_integer(model_call *call, int64_t number)
 {
-    write_head(call->out, ':', number);
+    model_write_head(call->out, ':', number);
 }
 
 void model_reply_bulk(model_call *call, model_text text)
@@ -82,7 +69,7 @@ void model_reply_verbatim(model_call *call, model_text text)
         model_reply_bulk(call, text);
         return;
     }
-    write_head(call->out, '=', (int64_t)text.size + 4);
+    model_write_head(call->out, '=', (int64_t)text.size + 4);
     model_bytes_add(call->out, "txt:", 4);
     model_bytes_add(call->out, text.at, text.size);
     model_bytes_add(call->out, "\r\n", 2);
@@ -115,23 +102,18 @@ void model_reply_null_array(model_call *call)
 
 void model_reply_array(model_call *call, size_t count)
 {
-    write_head(call->out, '*', (int64_t)count);
+    model_write_head(call->out, '*', (int64_t)count);
 }
 
 void model_reply_map(model_call *call, size_t pairs)
 {
-    write_head(call->out, call->resp < 3 ? '*' : '%',
-               (int64_t)(call->resp < 3 ? pairs * 2 : pairs));
+    model_write_head(call->out, call->resp < 3 ? '*' : '%',
+                     (int64_t)(call->resp < 3 ? pairs * 2 : pairs));
 }
 
 void model_reply_set(model_call *call, size_t count)
 {
-    write_head(call->out, call->resp < 3 ? '*' : '~', (int64_t)count);
-}
-
-void model_write_push(model_link *link, size_t count)
-{
-    write_head(model_link_output(link), link->resp < 3 ? '*' : '>', (int64_t)count);
+    model_write_head(call->out, call->resp < 3 ? '*' : '~', (int64_t)count);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */

@@ -121,6 +121,9 @@ void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
         session->host->closing ||
         session->host->latest < bwl_ms_add(session->push.info_sent_at, AGAIN_AFTER_MS))
         return;
+    bwl_session_check_for_end(session);
+    if (session->phase != BWL_SESSION_READY)
+        return; /* the next handshake publishes it */
     if (session->node != NULL)
         bwl_slots_expire(session);
     else

@@ -486,8 +486,7 @@ static void on_ready(bwl_source *source, uint32_t events)
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-/* The server may have closed an idle connection: a request sent on it would be uncertain. */
-static void check_for_end(bwl_session *session)
+void bwl_session_check_for_end(bwl_session *session)
 {
     if (session->phase == BWL_SESSION_READY && session->pipeline.count == 0 &&
         !session->host->closing &&
@@ -510,7 +509,7 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request)
 {
     bwl_fault fault = { 0 };
 
-    check_for_end(session);
+    bwl_session_check_for_end(session);
     if (request->kind->admits != NULL && !request->kind->admits(session, request))
         return true;
     if (!bwl_watch_admits(session, request) || !bwl_barrier_admits(session, request))

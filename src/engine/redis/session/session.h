@@ -188,6 +188,10 @@ bool bwl_session_may_be_dead(const bwl_session *session);
 /* Connects without a request, unless a connection is open or being opened.  False: in backoff. */
 bool bwl_session_open(bwl_session *session);
 
+/* The server may have closed an idle connection: a request sent on it would be uncertain.  Breaks
+ * it then.  A submit begins with this. */
+void bwl_session_check_for_end(bwl_session *session);
+
 /* Submits a request, and connects if necessary.  False: out of memory. */
 bool bwl_session_submit(bwl_session *session, const bwl_request *request);
 

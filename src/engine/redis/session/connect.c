@@ -22,7 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKOFF_MAX_MS = 1000 };
+enum {
+    BACKOFF_MAX_MS = 1000,
+    QUIT_ROOM      = 64, /* for CLIENT REPLY ON, and for QUIT */
+};
 
 void bwl_session_name_place(const bwl_session *session, bwl_fault *fault)
 {
@@ -341,6 +344,14 @@ static bwl_ms silent_for(const bwl_session *session)
     return head != NULL ? now - head->flight.sent_at : 0;
 }
 
+/* A server that carries out WAIT drops what follows it when the client closes its side, so it must
+ * close first: after QUIT, whose reply must not be off. */
+static bool write_quit(bwl_session *session)
+{
+    return bwl_resp_stream_write(&session->link.conn, QUIT_ROOM, "CLIENT REPLY ON") &&
+           bwl_resp_stream_write(&session->link.conn, QUIT_ROOM, "QUIT");
+}
+
 void bwl_session_say_goodbye(bwl_session *session, bwl_ms patience_ms)
 {
     if (!has_spoken(session)) {
@@ -349,6 +360,8 @@ void bwl_session_say_goodbye(bwl_session *session, bwl_ms patience_ms)
     }
     if (bwl_session_uses_push(session))
         session->owner->write_goodbye(session);
+    if (session->barrier.out > 0 && !write_quit(session))
+        session->barrier.out = 0; /* out of memory: what is written may be dropped */
     session->has_replies =
         session->has_replies || session->phase != BWL_SESSION_READY || session->pipeline.count > 0;
     if (silent_for(session) >= patience_ms)
@@ -366,8 +379,10 @@ bool bwl_session_finish_goodbye(bwl_session *session)
             return true;
         if (stream->out_size > 0)
             return false;
-        bwl_stream_goodbye(stream);
         session->said_goodbye = true;
+        if (session->has_replies && session->barrier.out > 0)
+            return bwl_stream_drain(stream);
+        bwl_stream_goodbye(stream);
         if (!session->has_replies || !bwl_stream_shut(stream))
             return true;
     }

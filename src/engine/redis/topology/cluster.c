@@ -332,12 +332,17 @@ void bwl_cluster_woken(bwl_cluster *cluster)
     }
 }
 
-/* The caller's wait has ended, and the last attempt to connect to that node failed: no time is left
- * for another one. */
+/* The caller's wait has ended, and the last attempt to connect to that node failed within the time
+ * of a reply: no time is left for another one. */
 static bool is_too_late(const bwl_session *there, const bwl_engine_lock *lock)
 {
-    return bwl_hold_is_acquiring(&lock->hold) && lock->hold.wait_deadline <= lock->host->latest &&
-           there != NULL && bwl_session_may_be_dead(there);
+    bwl_ms now = lock->host->latest;
+
+    if (there == NULL || !bwl_session_may_be_dead(there) ||
+        (there->phase == BWL_SESSION_DOWN &&
+         bwl_ms_add(there->attempt.backoff_until, lock->host->settings.answer_ms) <= now))
+        return false;
+    return bwl_hold_is_acquiring(&lock->hold) && lock->hold.wait_deadline <= now;
 }
 
 static void name_redirect(const bwl_session *session, bwl_engine_lock *lock,

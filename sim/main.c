@@ -33,6 +33,7 @@ typedef struct options {
 typedef struct totals {
     uint64_t worlds;
     uint64_t failed;
+    uint64_t operations;
     uint64_t acquires;
     uint64_t grants;
     uint64_t steps;
@@ -55,7 +56,9 @@ static void print_rest(uint64_t seed, sim_topology only, const sim_rest *rest)
     (void)printf(" --faults 0x%" PRIx64 " --clients 0x%x --length %" PRId64 " --activities ",
                  rest->faults, rest->clients, rest->length_ms);
     for (unsigned i = 0; i < PLAN_CLIENTS_MAX; i++)
-        (void)printf("%s%u", i > 0 ? "," : "", rest->activities[i] > 8 ? 8 : rest->activities[i]);
+        (void)printf("%s%u", i > 0 ? "," : "",
+                     rest->activities[i] > LOAD_ACTIVITIES_MAX ? LOAD_ACTIVITIES_MAX
+                                                               : rest->activities[i]);
     (void)printf("%s --show\n", rest->is_plain ? " --plain" : "");
 }
 
@@ -80,6 +83,7 @@ static void run_one(const options *o, uint64_t seed, totals *all)
     }
     all->worlds++;
     all->failed += result.failed;
+    all->operations += load_operations(&result.counts);
     all->acquires += result.counts.acquires;
     all->grants += result.grants;
     all->steps += result.steps;
@@ -188,6 +192,7 @@ static void add(totals *to, const totals *more)
 {
     to->worlds += more->worlds;
     to->failed += more->failed;
+    to->operations += more->operations;
     to->acquires += more->acquires;
     to->grants += more->grants;
     to->steps += more->steps;
@@ -238,10 +243,11 @@ int main(int argc, char **argv)
     totals all     = o.jobs > 1 ? run_jobs(&o) : run_seeds(&o, 0);
     double seconds = bwl_seconds() - began;
     double cpu     = seconds * o.jobs;
-    (void)printf("%" PRIu64 " worlds, %.1f virtual hours, %" PRIu64 " acquires, %" PRIu64
-                 " events in %.1f s; in a second of a CPU %.2f hours and %.0f acquires\n",
-                 all.worlds, all.hours, all.acquires, all.steps, seconds, all.hours / cpu,
-                 (double)all.acquires / cpu);
+    (void)printf("%" PRIu64 " worlds, %.1f virtual hours, %" PRIu64 " operations (%" PRIu64
+                 " acquires), %" PRIu64 " events in %.1f s;\n"
+                 "in a second of a CPU %.2f hours and %.0f operations\n",
+                 all.worlds, all.hours, all.operations, all.acquires, all.steps, seconds,
+                 all.hours / cpu, (double)all.operations / cpu);
     (void)printf("%" PRIu64 " passed, %" PRIu64 " failed\n", all.worlds - all.failed, all.failed);
     return all.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -65,6 +65,12 @@ struct sim_connection {
     sim_event         *server_gives_up;
 };
 
+/* To connect, within a second. */
+typedef struct attempts {
+    int64_t  since;
+    unsigned count;
+} attempts;
+
 static struct {
     sim_network_settings settings;
     uint64_t             seed;
@@ -74,6 +80,8 @@ static struct {
     bool                 is_silent[SIM_HOSTS_MAX];
     bool                 is_paused[SIM_HOSTS_MAX];
     sim_host             host_of[PROCESSES_MAX];
+    attempts             attempts[SIM_HOSTS_MAX];
+    unsigned             most_attempts;
 } net;
 
 void sim_network_begin(const sim_network_settings *settings)
@@ -481,6 +489,21 @@ static void reach(void *arg)
     drop_if_over(c);
 }
 
+static void count_attempt(sim_host from)
+{
+    attempts *a = &net.attempts[from];
+
+    if (sim_now() - a->since >= SIM_S)
+        *a = (attempts){ .since = sim_now() };
+    if (++a->count > net.most_attempts)
+        net.most_attempts = a->count;
+}
+
+unsigned sim_connections_most_attempts(void)
+{
+    return net.most_attempts;
+}
+
 sim_connection *sim_connection_open(sim_host from, in_addr_t address, uint16_t port,
                                     int64_t silence_ns, const sim_client *client, void *arg)
 {
@@ -500,6 +523,7 @@ sim_connection *sim_connection_open(sim_host from, in_addr_t address, uint16_t p
         .down          = { .connection = c, .end = HALF_OPEN },
     };
     assert(c->to < SIM_HOSTS_MAX);
+    count_attempt(from);
     while (*last != NULL)
         last = &(*last)->next;
     *last       = c;

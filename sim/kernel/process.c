@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { STACK_SIZE = 256 * 1024, PPM = 1000000 };
+enum { STACK_SIZE = 256 * 1024, PPM = 1000000, FREED_BYTE = 0xdb };
 
 typedef enum thread_state {
     THREAD_RUNNABLE = 1,
@@ -470,6 +470,7 @@ void sim_heap_free(void *taken)
     block *b = (block *)taken - 1;
     if (b->process != NULL)
         unlink_block(b);
+    memset(taken, FREED_BYTE, b->size); /* so that a later use of it fails */
     free(b);
 }
 

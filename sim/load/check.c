@@ -10,13 +10,22 @@
 
 enum { ROUNDING_MS = 1 };
 
+typedef enum check_class { CHECK_SEVERE, CHECK_MILD, CHECK_CLASSES } check_class;
+
+/* The faults of a class that can disturb a client. */
+typedef struct check_faults {
+    unsigned present;
+    int64_t  ended_at; /* the last one */
+} check_faults;
+
 struct check_hold {
     check_hold  *next;
     unsigned     name;
     sim_process *process;
     uint64_t     fence;
     int64_t      until; /* by its boot clock */
-    int64_t      ends;  /* the latest time by that clock */
+    bool         has_ended;
+    int64_t      ends; /* the latest time by that clock */
 };
 
 struct check_wait {
@@ -25,16 +34,19 @@ struct check_wait {
     sim_process *process;
     int64_t      since; /* by the world's clock */
     int64_t      until;
+    uint64_t     fence; /* the greatest that was known when it began */
+    bool         is_alone;
     unsigned     overtaken;
 };
 
 static struct {
-    check_rules rules;
-    check_wait *waits;
-    check_hold *holds[CHECK_NAMES_MAX];
-    uint64_t    fences[CHECK_NAMES_MAX]; /* the last one of each name */
-    uint64_t    grants;
-    char        failure[512]; /* "": none */
+    check_rules  rules;
+    check_wait  *waits;
+    check_hold  *holds[CHECK_NAMES_MAX];
+    uint64_t     fences[CHECK_NAMES_MAX]; /* the greatest of each name */
+    check_faults faults[CHECK_CLASSES][CHECK_CLIENTS_MAX + 1];
+    uint64_t     grants;
+    char         failure[512]; /* "": none */
 } check;
 
 void check_begin(check_rules rules)
@@ -84,21 +96,72 @@ uint64_t check_grants(void)
     return check.grants;
 }
 
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+void check_fault(unsigned client, bool is_mild, bool begins)
+{
+    check_faults *faults = &check.faults[is_mild ? CHECK_MILD : CHECK_SEVERE][client];
+
+    if (begins)
+        faults->present++;
+    else
+        faults->present--;
+    faults->ended_at = sim_now();
+}
+
+static bool is_over(const check_faults *faults, int64_t since)
+{
+    return faults->present == 0 && since - faults->ended_at >= check.rules.grace_ns;
+}
+
+bool check_is_calm(unsigned client, int64_t since, bool mild)
+{
+    if (check.rules.grace_ns == SIM_NEVER)
+        return false;
+    for (check_class class = CHECK_SEVERE; class <= (mild ? CHECK_MILD : CHECK_SEVERE); class ++) {
+        const check_faults *faults = check.faults[class];
+        if (!is_over(&faults[client], since) || !is_over(&faults[CHECK_EVERY_CLIENT], since))
+            return false;
+    }
+    return true;
+}
+
 /* ---- the order ------------------------------------------------------------------------------- */
+
+static bool is_alone(unsigned name, const sim_process *process)
+{
+    for (const check_wait *wait = check.waits; wait != NULL; wait = wait->next) {
+        if (wait->name == name && wait->process == process)
+            return false;
+    }
+    for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
+        if (hold->process == process)
+            return false;
+    }
+    return true;
+}
 
 check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms)
 {
     check_wait *wait = bwl_room_for(1, sizeof *wait);
 
-    *wait       = (check_wait){ .next    = check.waits,
-                                .name    = name,
-                                .process = process,
-                                .since   = sim_now(),
-                                .until   = wait_ms < 0 ? SIM_NEVER : sim_now() + wait_ms * SIM_MS };
+    *wait       = (check_wait){ .next     = check.waits,
+                                .name     = name,
+                                .process  = process,
+                                .since    = sim_now(),
+                                .until    = wait_ms < 0 ? SIM_NEVER : sim_now() + wait_ms * SIM_MS,
+                                .fence    = check.fences[name],
+                                .is_alone = is_alone(name, process) };
     check.waits = wait;
     return wait;
 }
 
+void check_withdrawn(check_wait *wait)
+{
+    wait->until = 0;
+}
+
+/* When the time of a wait is nearly up, its request may be withdrawn already. */
 static void overtake(const check_wait *granted)
 {
     for (check_wait *w = check.waits; w != NULL; w = w->next) {
@@ -114,10 +177,8 @@ static void overtake(const check_wait *granted)
     }
 }
 
-void check_wait_over(check_wait *wait, bool is_granted)
+void check_wait_over(check_wait *wait)
 {
-    if (is_granted && check.rules.order_ns != SIM_NEVER)
-        overtake(wait);
     forget(wait);
 }
 
@@ -128,34 +189,41 @@ static bool relies(const check_hold *hold)
     return sim_clock_read(hold->process, SIM_CLOCK_BOOT) < hold->until;
 }
 
-/* While two hold the lock, because the server has lost the first grant, the first may be the second
- * to learn of its grant, and may hand the lock on to other threads of its client.  Then the order
- * in which grants are learned of says nothing. */
-static void compare_fence(unsigned name, const sim_process *process, uint64_t fence)
+/* A server that loses a grant can have two holders, and the first may be the second to learn of its
+ * grant, or hand the lock on to other threads of its process.  Then the fence of a process that
+ * neither held nor awaited the lock is greater than those that were known when its acquire began. */
+static void compare_fence(const check_wait *wait, uint64_t fence)
 {
-    if (check.rules.has_fences && check.rules.excludes && fence <= check.fences[name])
-        check_fail("fence: lock %u, %s got %" PRIu64 " after %" PRIu64, name,
-                   sim_process_name(process), fence, check.fences[name]);
-    if (fence > check.fences[name])
-        check.fences[name] = fence;
+    bool     is_strict = check.rules.has_fences && check.rules.excludes;
+    bool     is_known  = check.rules.are_kept && wait->is_alone;
+    uint64_t least     = is_strict ? check.fences[wait->name] : wait->fence;
+
+    if ((is_strict || is_known) && fence <= least)
+        check_fail("fence: lock %u, %s got %" PRIu64 " after %" PRIu64, wait->name,
+                   sim_process_name(wait->process), fence, least);
+    if (fence > check.fences[wait->name])
+        check.fences[wait->name] = fence;
 }
 
-check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t until)
+check_hold *check_granted(check_wait *wait, uint64_t fence, int64_t until)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
 
-    *hold             = (check_hold){ .next    = check.holds[name],
-                                      .name    = name,
-                                      .process = process,
-                                      .fence   = fence,
-                                      .ends    = SIM_NEVER,
-                                      .until   = until };
-    check.holds[name] = hold;
+    *hold                   = (check_hold){ .next    = check.holds[wait->name],
+                                            .name    = wait->name,
+                                            .process = wait->process,
+                                            .fence   = fence,
+                                            .ends    = SIM_NEVER,
+                                            .until   = until };
+    check.holds[wait->name] = hold;
     check.grants++;
     /* A grant that has ended before the process learns of it is no claim. */
     if (relies(hold))
-        compare_fence(name, process, fence);
-    sim_trace(10, name, fence);
+        compare_fence(wait, fence);
+    if (check.rules.order_ns != SIM_NEVER)
+        overtake(wait);
+    sim_trace(10, wait->name, fence);
+    forget(wait);
     return hold;
 }
 
@@ -169,7 +237,17 @@ void check_longest(check_hold *hold, int64_t max_ms)
 
 void check_until(check_hold *hold, int64_t until)
 {
+    bool relied = relies(hold);
+
+    if (relied && until + ROUNDING_MS * SIM_MS < hold->until &&
+        until > sim_clock_read(hold->process, SIM_CLOCK_BOOT))
+        check_fail("until: lock %u, %s may rely on it for %" PRId64 " us less than before",
+                   hold->name, sim_process_name(hold->process), (hold->until - until) / SIM_US);
     hold->until = until;
+    if (relies(hold) && hold->has_ended)
+        check_fail("until: lock %u, %s holds it again after its end", hold->name,
+                   sim_process_name(hold->process));
+    hold->has_ended = hold->has_ended || !relies(hold);
     if (relies(hold) && until > hold->ends)
         check_fail("max-hold: lock %u, %s relies on it for %" PRId64 " us more than it may",
                    hold->name, sim_process_name(hold->process), (until - hold->ends) / SIM_US);

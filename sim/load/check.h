@@ -9,34 +9,53 @@
 
 #include "sim/kernel/process.h"
 
-enum { CHECK_NAMES_MAX = 8 };
+enum { CHECK_NAMES_MAX = 16, CHECK_CLIENTS_MAX = 8, CHECK_EVERY_CLIENT = CHECK_CLIENTS_MAX };
 
 /* What the world promises.  A server that loses what it acknowledged breaks mutual exclusion, as
  * docs/guarantees.md says. */
 typedef struct check_rules {
     bool excludes;   /* two holders never */
-    bool has_fences; /* and they grow, if it excludes: see check.c */
+    bool has_fences; /* and they grow, if it excludes; see check.c */
+    bool are_kept;   /* the fences: they grow also after a loss of data */
 
     /* First come, first served: no later waiter of another process is served before one that began
      * to wait order_ns earlier; SIM_NEVER: no order is promised.  `turns`: so many times, because
      * the threads of a process hand the lock on. */
     int64_t  order_ns;
     unsigned turns;
+
+    /* The effects of a fault are over so long after it; SIM_NEVER: the network itself is slow. */
+    int64_t grace_ns;
 } check_rules;
 
 typedef struct check_hold check_hold; /* a claim to hold a lock */
 typedef struct check_wait check_wait; /* an acquire that has not ended */
 
+/* The start of the world counts as a fault: servers are young. */
 void check_begin(check_rules rules);
 void check_end(void);
 
-/* An acquire or a yield begins, for wait_ms (below 0: without a limit); it ends, with a grant or
- * without.  When the time is nearly up, its request may be withdrawn already. */
-check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms);
-void        check_wait_over(check_wait *wait, bool is_granted);
+/* ---- faults ---------------------------------------------------------------------------------- */
 
-/* From now on the process relies on the lock until its boot clock shows `until`. */
-check_hold *check_granted(unsigned name, sim_process *process, uint64_t fence, int64_t until);
+/* A fault begins or ends.  It disturbs one client, or CHECK_EVERY_CLIENT.  A mild one breaks
+ * connections, and the client can connect again at once: no hold is lost. */
+void check_fault(unsigned client, bool is_mild, bool begins);
+
+/* Nothing has disturbed the client since that time of the world, and for the grace before; `mild`:
+ * a mild fault counts too. */
+bool check_is_calm(unsigned client, int64_t since, bool mild);
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+/* An acquire or a yield begins, for wait_ms (below 0: without a limit). */
+check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms);
+/* It may lose its place from now on. */
+void check_withdrawn(check_wait *wait);
+/* It has ended without a grant. */
+void check_wait_over(check_wait *wait);
+/* It has ended: from now on the process relies on the lock until its boot clock shows `until`. */
+check_hold *check_granted(check_wait *wait, uint64_t fence, int64_t until);
+
 /* It ends max_ms after now at the latest; 0: it has no longest time. */
 void check_longest(check_hold *hold, int64_t max_ms);
 /* The library was asked again. */
@@ -45,6 +64,8 @@ void check_until(check_hold *hold, int64_t until);
 void check_over(check_hold *hold);
 /* So for all holds of a process that was killed. */
 void check_killed(const sim_process *process);
+
+/* ---- the result ------------------------------------------------------------------------------ */
 
 /* Records a failure; only the first counts. */
 void check_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

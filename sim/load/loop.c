@@ -3,13 +3,7 @@
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
 
-#include <bowline/async.h>
-
 #include <assert.h>
-
-enum {
-    ACTIVITIES_MAX = 8,
-};
 
 typedef enum activity_state {
     ACTIVITY_IDLE = 1,
@@ -26,30 +20,35 @@ typedef struct activity {
     unsigned           name;
     int64_t            next_at;  /* IDLE: acquires; HOLDING: does something; else: cancels */
     int64_t            until;    /* HOLDING: releases */
-    int64_t            began_at; /* the operation */
-    int64_t            limit_at; /* it must have ended */
+    int64_t            limit_at; /* the operation must have ended */
     int64_t            max_hold_ms;
+    load_call          call;
     bowline_operation *op;
     bowline_hold      *hold;
     check_hold        *claim;
     check_wait        *wait;
+    int                lost_fd; /* -1: not asked for */
     bool               was_cancelled;
+    bool               had_ended; /* RELEASING: the hold, before */
 } activity;
 
 typedef struct loop {
     load_program *program;
-    activity      activities[ACTIVITIES_MAX];
+    activity      activities[LOAD_ACTIVITIES_MAX];
     unsigned      pauses; /* of its process, when last checked */
 } loop;
 
 /* ---- the steps of an activity ---------------------------------------------------------------- */
 
-static void set_limit(loop *c, activity *a, int64_t wait_ms)
+static int64_t later(loop *c, int64_t most_ms)
 {
-    int64_t limit_ms = load_limit_ms(c->program, wait_ms);
+    return load_own_ms(c->program) + (int64_t)load_draw(c->program, (uint64_t)most_ms + 1);
+}
 
-    a->began_at = load_own_ms(c->program);
-    a->limit_at = limit_ms == INT64_MAX ? INT64_MAX : a->began_at + limit_ms;
+/* The time at which one operation of `in` is cancelled; INT64_MAX: never. */
+static int64_t cancel_at(loop *c, uint64_t in, int64_t most_ms)
+{
+    return load_draw(c->program, in) == 0 ? later(c, most_ms) : INT64_MAX;
 }
 
 static void become_idle(loop *c, activity *a)
@@ -57,8 +56,8 @@ static void become_idle(loop *c, activity *a)
     a->state   = ACTIVITY_IDLE;
     a->hold    = NULL;
     a->op      = NULL;
-    a->next_at = load_own_ms(c->program) +
-                 (int64_t)load_draw(c->program, (uint64_t)c->program->plan.pause_ms + 1);
+    a->lost_fd = -1;
+    a->next_at = later(c, c->program->plan.pause_ms);
 }
 
 static void drop_claim(activity *a)
@@ -68,58 +67,83 @@ static void drop_claim(activity *a)
     a->claim = NULL;
 }
 
-static void end_wait(activity *a, int status)
+static void end_wait(activity *a)
 {
     if (a->wait != NULL)
-        check_wait_over(a->wait, status == BOWLINE_OK);
+        check_wait_over(a->wait);
     a->wait = NULL;
 }
 
 static void claim(loop *c, activity *a)
 {
-    a->claim = check_granted(a->name, c->program->process, bowline_hold_fence(a->hold),
-                             load_until(c->program, a->hold));
+    a->claim = check_granted(a->wait, bowline_hold_fence(a->hold), load_until(c->program, a->hold));
+    a->wait  = NULL;
     check_longest(a->claim, a->max_hold_ms);
 }
 
 static void plan_hold(loop *c, activity *a)
 {
-    int64_t now = load_own_ms(c->program);
-
     a->state   = ACTIVITY_HOLDING;
     a->op      = NULL;
-    a->next_at = now + (int64_t)load_draw(c->program, (uint64_t)c->program->plan.hold_ms + 1);
+    a->next_at = later(c, c->program->plan.hold_ms);
+}
+
+static void begin_call(loop *c, activity *a, const char *what, int64_t wait_ms)
+{
+    a->call          = load_begin(c->program, what, wait_ms);
+    a->limit_at      = load_limit_ms(c->program, &a->call);
+    a->was_cancelled = false;
+}
+
+/* True: the operation has begun, and a->op is one. */
+static bool has_begun(loop *c, activity *a, activity_state state, int status,
+                      const bowline_error *error)
+{
+    load_end(c->program, &a->call, status, error);
+    if (status != BOWLINE_OK)
+        return false;
+    bowline_operation_set_data(a->op, a);
+    a->state = state;
+    return true;
+}
+
+/* The operation has ended. */
+static void end_call(loop *c, activity *a, int status, const bowline_error *error)
+{
+    a->op = NULL;
+    load_end(c->program, &a->call, status, error);
+    load_check_time(c->program, &a->call);
+    if (status == BOWLINE_CANCELLED && !a->was_cancelled)
+        check_fail("once: %s: %s returned CANCELLED, and nobody cancelled it",
+                   sim_process_name(c->program->process), a->call.what);
 }
 
 static void begin_acquire(loop *c, activity *a)
 {
     bowline_error           error   = { 0 };
-    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
-    uint64_t                kind    = load_draw(c->program, 8);
+    bowline_acquire_options options = load_acquire_options(c->program);
 
-    options.wait_ms     = kind == 0   ? BOWLINE_NO_WAIT
-                          : kind == 1 ? BOWLINE_FOREVER
-                                      : 1 + (int64_t)load_draw(c->program, 10000);
-    a->name             = (unsigned)load_draw(c->program, c->program->plan.names);
-    a->was_cancelled    = false;
-    a->max_hold_ms      = load_max_hold_ms(c->program);
-    options.max_hold_ms = a->max_hold_ms;
-    a->next_at          = load_draw(c->program, 16) == 0
-                              ? load_own_ms(c->program) + (int64_t)load_draw(c->program, 3000)
-                              : INT64_MAX; /* cancels */
-    set_limit(c, a, options.wait_ms);
-    c->program->begun++;
-    int status = bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
-                                       &options, &error);
-    load_check_status(c->program, "bowline_acquire_start", status, &error);
-    if (status == BOWLINE_OK)
-        a->wait = check_waits(a->name, c->program->process, options.wait_ms);
-    if (status != BOWLINE_OK) {
-        become_idle(c, a);
+    a->name        = (unsigned)load_draw(c->program, c->program->plan.names);
+    a->max_hold_ms = options.max_hold_ms;
+    a->next_at     = cancel_at(c, 16, 3000);
+    begin_call(c, a, "bowline_acquire", options.wait_ms);
+    a->wait = check_waits(a->name, c->program->process, options.wait_ms);
+    if (has_begun(c, a, ACTIVITY_ACQUIRING,
+                  bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
+                                        &options, &error),
+                  &error))
         return;
-    }
-    bowline_operation_set_data(a->op, a);
-    a->state = ACTIVITY_ACQUIRING;
+    end_wait(a);
+    become_idle(c, a);
+}
+
+/* Some locks are kept until they end. */
+static void plan_release(loop *c, activity *a)
+{
+    plan_hold(c, a);
+    a->until = later(c, c->program->plan.hold_ms);
+    if (c->program->plan.no_renewal && load_draw(c->program, 2) == 0)
+        a->until = a->next_at = INT64_MAX;
 }
 
 static void end_acquire(loop *c, activity *a)
@@ -127,32 +151,29 @@ static void end_acquire(loop *c, activity *a)
     bowline_error error  = { 0 };
     int           status = bowline_acquire_finish(&a->hold, a->op, &error);
 
-    a->op = NULL;
-    end_wait(a, status);
     c->program->counts->acquires++;
     c->program->counts->statuses[-status & 15]++;
-    load_check_status(c->program, "bowline_acquire", status, &error);
-    if (status == BOWLINE_CANCELLED && !a->was_cancelled)
-        check_fail("once: %s: an acquire that nobody cancelled was CANCELLED",
-                   sim_process_name(c->program->process));
+    end_call(c, a, status, &error);
     if (status != BOWLINE_OK) {
+        end_wait(a);
         become_idle(c, a);
         return;
     }
     claim(c, a);
-    a->until = load_own_ms(c->program) +
-               (int64_t)load_draw(c->program, (uint64_t)c->program->plan.hold_ms + 1);
-    plan_hold(c, a);
+    if (load_draw(c->program, 4) == 0)
+        a->lost_fd = bowline_hold_lost_fd(a->hold, &error);
+    plan_release(c, a);
 }
 
 /* After a yield that failed: the hold is over. */
 static void free_hold(loop *c, activity *a)
 {
-    bowline_error error  = { 0 };
-    int           status = bowline_release_nowait(a->hold, &error);
+    bowline_error error = { 0 };
 
+    begin_call(c, a, "bowline_release_nowait", 0);
+    int status = bowline_release_nowait(a->hold, &error);
     if (status != BOWLINE_LOST)
-        load_check_status(c->program, "bowline_release_nowait", status, &error);
+        end_call(c, a, status, &error);
     become_idle(c, a);
 }
 
@@ -161,84 +182,67 @@ static void begin_release(loop *c, activity *a)
     bowline_error error = { 0 };
 
     drop_claim(a);
+    a->lost_fd   = -1;
+    a->had_ended = bowline_hold_left_ms(a->hold) == 0;
+    a->next_at   = INT64_MAX;
+    c->program->counts->releases++;
     if (load_draw(c->program, 3) == 0) {
-        int status = bowline_release_nowait(a->hold, &error);
-        load_check_status(c->program, "bowline_release_nowait", status, &error);
+        begin_call(c, a, "bowline_release_nowait", 0);
+        end_call(c, a, bowline_release_nowait(a->hold, &error), &error);
         become_idle(c, a);
         return;
     }
-    set_limit(c, a, 0);
-    int status = bowline_release_start(&a->op, a->hold, &error);
-    load_check_status(c->program, "bowline_release_start", status, &error);
-    if (status != BOWLINE_OK) {
+    begin_call(c, a, "bowline_release", 0);
+    if (!has_begun(c, a, ACTIVITY_RELEASING, bowline_release_start(&a->op, a->hold, &error),
+                   &error))
         become_idle(c, a);
-        return;
-    }
-    bowline_operation_set_data(a->op, a);
-    a->state   = ACTIVITY_RELEASING;
-    a->next_at = INT64_MAX;
 }
 
 static void begin_extend(loop *c, activity *a)
 {
     bowline_error error = { 0 };
 
-    set_limit(c, a, 0);
     c->program->counts->extends++;
-    int status = bowline_extend_start(&a->op, a->hold, c->program->plan.lease_ms, &error);
-    load_check_status(c->program, "bowline_extend_start", status, &error);
-    if (status != BOWLINE_OK)
-        return;
-    bowline_operation_set_data(a->op, a);
-    a->state   = ACTIVITY_EXTENDING;
-    a->next_at = load_draw(c->program, 8) == 0
-                     ? load_own_ms(c->program) + (int64_t)load_draw(c->program, 100)
-                     : INT64_MAX;
+    begin_call(c, a, "bowline_extend", 0);
+    if (has_begun(c, a, ACTIVITY_EXTENDING,
+                  bowline_extend_start(&a->op, a->hold, load_extend_ms(c->program), &error),
+                  &error))
+        a->next_at = cancel_at(c, 8, 100);
+    else
+        plan_hold(c, a);
 }
 
 static void begin_yield(loop *c, activity *a)
 {
-    bowline_error error = { 0 };
-    int64_t       wait_ms =
-        load_draw(c->program, 2) == 0 ? BOWLINE_FOREVER : 1 + (int64_t)load_draw(c->program, 10000);
+    bowline_error error   = { 0 };
+    int64_t       wait_ms = load_yield_wait_ms(c->program);
 
     drop_claim(a);
-    set_limit(c, a, wait_ms);
     c->program->counts->yields++;
-    int status = bowline_yield_start(&a->op, a->hold, wait_ms, &error);
-    load_check_status(c->program, "bowline_yield_start", status, &error);
-    if (status == BOWLINE_OK)
-        a->wait = check_waits(a->name, c->program->process, wait_ms);
-    if (status != BOWLINE_OK) {
-        begin_release(c, a);
+    begin_call(c, a, "bowline_yield", wait_ms);
+    a->wait = check_waits(a->name, c->program->process, wait_ms);
+    if (has_begun(c, a, ACTIVITY_YIELDING, bowline_yield_start(&a->op, a->hold, wait_ms, &error),
+                  &error)) {
+        a->next_at = cancel_at(c, 16, 3000);
         return;
     }
-    bowline_operation_set_data(a->op, a);
-    a->state         = ACTIVITY_YIELDING;
-    a->was_cancelled = false;
-    a->next_at       = load_draw(c->program, 16) == 0
-                           ? load_own_ms(c->program) + (int64_t)load_draw(c->program, 3000)
-                           : INT64_MAX;
+    end_wait(a);
+    begin_release(c, a);
 }
 
 static void begin_query(loop *c, activity *a)
 {
     bowline_error error = { 0 };
 
-    set_limit(c, a, 0);
     c->program->counts->queries++;
-    a->name    = (unsigned)load_draw(c->program, c->program->plan.names);
-    int status = bowline_who_start(&a->op, c->program->client, load_lock_name(a->name), &error);
-    load_check_status(c->program, "bowline_who_start", status, &error);
-    if (status != BOWLINE_OK) {
+    a->name = (unsigned)load_draw(c->program, c->program->plan.names);
+    begin_call(c, a, "bowline_who", 0);
+    if (has_begun(c, a, ACTIVITY_QUERYING,
+                  bowline_who_start(&a->op, c->program->client, load_lock_name(a->name), &error),
+                  &error))
+        a->next_at = cancel_at(c, 8, 100);
+    else
         become_idle(c, a);
-        return;
-    }
-    bowline_operation_set_data(a->op, a);
-    a->state   = ACTIVITY_QUERYING;
-    a->next_at = load_draw(c->program, 8) == 0
-                     ? load_own_ms(c->program) + (int64_t)load_draw(c->program, 100)
-                     : INT64_MAX;
 }
 
 static void end_query(loop *c, activity *a)
@@ -247,7 +251,7 @@ static void end_query(loop *c, activity *a)
     bowline_holder holder = { .size = sizeof holder };
     int            status = bowline_who_finish(&holder, a->op, &error);
 
-    load_check_status(c->program, "bowline_who", status, &error);
+    end_call(c, a, status, &error);
     if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&
         !c->program->plan.is_beside)
         check_fail("who: %s: bowline_who found a foreign lock",
@@ -255,38 +259,46 @@ static void end_query(loop *c, activity *a)
     become_idle(c, a);
 }
 
-/* An extend, yield or release has ended. */
-static void end_operation(loop *c, activity *a)
+static void end_release(loop *c, activity *a)
 {
-    bowline_error        error  = { 0 };
-    const activity_state state  = a->state;
-    int                  status = bowline_finish(a->op, &error);
+    bowline_error error  = { 0 };
+    int           status = bowline_finish(a->op, &error);
 
-    a->op = NULL;
-    end_wait(a, status);
-    if (state == ACTIVITY_RELEASING) {
-        load_check_status(c->program, "bowline_release", status, &error);
-        become_idle(c, a);
-    } else if (state == ACTIVITY_EXTENDING) {
-        load_check_status(c->program, "bowline_extend", status, &error);
-        plan_hold(c, a);
-    } else if (status == BOWLINE_OK) {
+    end_call(c, a, status, &error);
+    if (status == BOWLINE_OK && a->had_ended)
+        check_fail("state: %s: the release of a hold that had ended was OK",
+                   sim_process_name(c->program->process));
+    become_idle(c, a);
+}
+
+static void end_yield(loop *c, activity *a)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_finish(a->op, &error);
+
+    end_call(c, a, status, &error);
+    if (status == BOWLINE_OK) {
         claim(c, a);
-        plan_hold(c, a);
-    } else {
-        load_check_status(c->program, "bowline_yield", status, &error);
-        free_hold(c, a);
+        plan_release(c, a);
+        return;
     }
+    end_wait(a);
+    free_hold(c, a);
 }
 
 static void end_step(loop *c, activity *a)
 {
+    bowline_error error = { 0 };
+
     switch (a->state) {
     case ACTIVITY_ACQUIRING: end_acquire(c, a); return;
     case ACTIVITY_QUERYING: end_query(c, a); return;
+    case ACTIVITY_RELEASING: end_release(c, a); return;
+    case ACTIVITY_YIELDING: end_yield(c, a); return;
     case ACTIVITY_EXTENDING:
-    case ACTIVITY_YIELDING:
-    case ACTIVITY_RELEASING: end_operation(c, a); return;
+        end_call(c, a, bowline_finish(a->op, &error), &error);
+        plan_hold(c, a);
+        return;
     case ACTIVITY_IDLE:
     case ACTIVITY_HOLDING: return;
     }
@@ -294,10 +306,28 @@ static void end_step(loop *c, activity *a)
 
 static void cancel(activity *a)
 {
-    end_wait(a, BOWLINE_CANCELLED);
+    if (a->wait != NULL)
+        check_withdrawn(a->wait);
     a->was_cancelled = true;
     a->next_at       = INT64_MAX;
     bowline_cancel(a->op);
+}
+
+static void hold_on(loop *c, activity *a)
+{
+    if (load_own_ms(c->program) >= a->until || c->program->stops ||
+        bowline_hold_left_ms(a->hold) == 0) {
+        begin_release(c, a);
+        return;
+    }
+    switch (load_draw(c->program, 4)) {
+    case 0: begin_yield(c, a); return;
+    case 1:
+        load_check_hold(c->program, a->hold);
+        plan_hold(c, a);
+        return;
+    default: begin_extend(c, a); return;
+    }
 }
 
 static void do_step(loop *c, activity *a)
@@ -311,15 +341,7 @@ static void do_step(loop *c, activity *a)
         else
             begin_acquire(c, a);
         return;
-    case ACTIVITY_HOLDING:
-        if (load_own_ms(c->program) >= a->until || c->program->stops ||
-            bowline_hold_left_ms(a->hold) == 0)
-            begin_release(c, a);
-        else if (load_draw(c->program, 4) == 0)
-            begin_yield(c, a);
-        else
-            begin_extend(c, a);
-        return;
+    case ACTIVITY_HOLDING: hold_on(c, a); return;
     case ACTIVITY_ACQUIRING:
     case ACTIVITY_EXTENDING:
     case ACTIVITY_YIELDING:
@@ -328,38 +350,77 @@ static void do_step(loop *c, activity *a)
     }
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
+static bool is_readable(int fd)
+{
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+    return sim_poll(&polled, 1, 0) == 1;
+}
+
+static void take_event(loop *c, const bowline_event *event)
+{
+    activity   *a    = event->data;
+    const char *name = sim_process_name(c->program->process);
+
+    if (event->kind == BOWLINE_EVENT_ENDED) {
+        if (a == NULL || a->op != event->operation || bowline_operation_done(a->op) != 1)
+            check_fail("once: %s: an event of an operation that has not ended", name);
+        else
+            end_step(c, a);
+        return;
+    }
+    if (a == NULL || a->hold != event->hold) {
+        check_fail("once: %s: an event of a hold that was released", name);
+        return;
+    }
+    load_check_event(c->program, event->kind);
+    if (event->kind == BOWLINE_EVENT_LOST && bowline_hold_left_ms(a->hold) != 0)
+        check_fail("state: %s: a lost hold has time left", name);
+}
+
+/* All that has ended has its event. */
 static void take_events(loop *c)
 {
     bowline_event event = { .size = sizeof event };
     bowline_error error = { 0 };
+    load_call     call  = load_begin(c->program, "bowline_next_event", 0);
     int           status;
 
-    while ((status = bowline_next_event(c->program->client, &event, &error)) == 1) {
-        activity *a = event.data;
-        if (event.kind == BOWLINE_EVENT_ENDED) {
-            if (a == NULL || a->op != event.operation || bowline_operation_done(a->op) != 1)
-                check_fail("once: %s: an event of an operation that has not ended",
-                           sim_process_name(c->program->process));
-        } else if (event.kind == BOWLINE_EVENT_LOST) {
-            c->program->counts->losses++;
-        }
-    }
+    while ((status = bowline_next_event(c->program->client, &event, &error)) == 1 &&
+           check_failure() == NULL)
+        take_event(c, &event);
     if (status < 0)
-        load_check_status(c->program, "bowline_next_event", status, &error);
+        load_end(c->program, &call, status, &error);
+    for (unsigned i = 0; i < c->program->plan.activities; i++) {
+        if (c->activities[i].op != NULL && bowline_operation_done(c->activities[i].op) == 1)
+            check_fail("once: %s: %s has ended without an event",
+                       sim_process_name(c->program->process), c->activities[i].call.what);
+    }
 }
 
-/* Looks at each activity: what has ended, what is claimed, what is due, and what is late. */
+/* The descriptor of the hold is readable when the hold has ended, and not before. */
+static void check_lost_fd(loop *c, activity *a, int64_t until, int64_t now)
+{
+    bool is_lost = is_readable(a->lost_fd);
+
+    if (is_lost != (until <= now) && !(until > now - SIM_MS && until <= now))
+        check_fail("state: %s: the descriptor of a hold is %sreadable, with %lld us left",
+                   sim_process_name(c->program->process), is_lost ? "" : "not ",
+                   (long long)(until - now) / SIM_US);
+}
+
+/* What is claimed, what is due, and what is late. */
 static void look_at(loop *c, activity *a)
 {
-    if (a->op != NULL && bowline_operation_done(a->op) == 1)
-        end_step(c, a);
     if (a->claim != NULL) {
         int64_t until = load_until(c->program, a->hold);
+        int64_t now   = sim_clock_read(c->program->process, SIM_CLOCK_BOOT);
         check_until(a->claim, until);
-        if (until <= sim_clock_read(c->program->process, SIM_CLOCK_BOOT) &&
-            a->next_at > load_own_ms(c->program))
+        if (a->lost_fd >= 0)
+            check_lost_fd(c, a, until, now);
+        if (until <= now && a->next_at > load_own_ms(c->program))
             a->next_at = load_own_ms(c->program);
     }
     if (c->program->stops && a->state == ACTIVITY_HOLDING)
@@ -367,9 +428,10 @@ static void look_at(loop *c, activity *a)
     if (load_own_ms(c->program) >= a->next_at)
         do_step(c, a);
     if (a->op != NULL && load_own_ms(c->program) > a->limit_at)
-        check_fail("time: %s: an operation did not end in its time (activity state %d)",
-                   sim_process_name(c->program->process), (int)a->state);
+        load_check_time(c->program, &a->call);
 }
+
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static bool is_done(const loop *c)
 {
@@ -401,7 +463,7 @@ static void close_client(loop *c)
 {
     for (unsigned i = 0; i < c->program->plan.activities; i++) {
         drop_claim(&c->activities[i]);
-        end_wait(&c->activities[i], BOWLINE_CANCELLED);
+        end_wait(&c->activities[i]);
         become_idle(c, &c->activities[i]);
     }
     load_close(c->program);
@@ -413,8 +475,10 @@ static void excuse(loop *c)
     c->pauses = sim_process_pauses(c->program->process);
     for (unsigned i = 0; i < c->program->plan.activities; i++) {
         activity *a = &c->activities[i];
-        if (a->op != NULL && a->limit_at != INT64_MAX)
-            a->limit_at += load_own_ms(c->program) - a->began_at;
+        if (a->op == NULL || a->limit_at == INT64_MAX)
+            continue;
+        a->limit_at += load_own_ms(c->program) - a->call.began_ms;
+        a->call.began_ms = load_own_ms(c->program);
     }
 }
 
@@ -422,14 +486,15 @@ static void turn(loop *c)
 {
     struct pollfd polled = { .fd = bowline_fd(c->program->client), .events = POLLIN };
     bowline_error error  = { 0 };
+    load_call     call   = load_begin(c->program, "bowline_dispatch", 0);
 
     (void)sim_poll(&polled, 1, next_wait(c));
     int status = bowline_dispatch(c->program->client, 0, &error);
     if (status != BOWLINE_OK)
-        load_check_status(c->program, "bowline_dispatch", status, &error);
-    take_events(c);
+        load_end(c->program, &call, status, &error);
     if (c->pauses != sim_process_pauses(c->program->process))
         excuse(c);
+    take_events(c);
     for (unsigned i = 0; i < c->program->plan.activities; i++)
         look_at(c, &c->activities[i]);
 }
@@ -440,7 +505,7 @@ void load_loop(load_program *program)
 {
     loop *c = bwl_room_for(1, sizeof *c);
 
-    assert(program->plan.activities >= 1 && program->plan.activities <= ACTIVITIES_MAX);
+    assert(program->plan.activities >= 1 && program->plan.activities <= LOAD_ACTIVITIES_MAX);
     program->state = c;
     c->program     = program;
     for (unsigned i = 0; i < program->plan.activities; i++)

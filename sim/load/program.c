@@ -3,6 +3,14 @@
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
 
+#include <string.h>
+
+uint64_t load_operations(const load_counts *counts)
+{
+    return counts->acquires + counts->extends + counts->yields + counts->queries +
+           counts->releases + counts->breaks;
+}
+
 uint64_t load_draw(load_program *program, uint64_t below)
 {
     return below == 0 ? 0 : bwl_dice_draw(&program->seed) % below;
@@ -15,52 +23,117 @@ int64_t load_own_ms(const load_program *program)
 
 const char *load_lock_name(unsigned name)
 {
-    static const char *const names[CHECK_NAMES_MAX] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    static const char *const names[CHECK_NAMES_MAX] = { "a", "b", "c", "d", "e", "f", "g", "h",
+                                                        "i", "j", "k", "l", "m", "n", "o", "p" };
 
     return names[name];
 }
 
 bool load_may_begin(const load_program *program)
 {
-    return !program->stops &&
-           (program->plan.operations == 0 || program->begun < program->plan.operations);
+    return !program->stops;
 }
 
-static bool is_possible(const load_program *program, int status)
+bowline_acquire_options load_acquire_options(load_program *program)
+{
+    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
+    uint64_t                kind    = load_draw(program, 8);
+
+    options.wait_ms     = kind == 0   ? BOWLINE_NO_WAIT
+                          : kind == 1 ? BOWLINE_FOREVER
+                                      : 1 + (int64_t)load_draw(program, 10000);
+    options.max_hold_ms = load_draw(program, 2) == 0 ? program->plan.max_hold_ms : 0;
+    return options;
+}
+
+int64_t load_yield_wait_ms(load_program *program)
+{
+    return load_draw(program, 2) == 0 ? BOWLINE_FOREVER : 1 + (int64_t)load_draw(program, 10000);
+}
+
+/* redlock:// allows no longer lease than that of the client. */
+uint32_t load_extend_ms(load_program *program)
+{
+    return program->plan.lease_ms / 2 + (uint32_t)load_draw(program, program->plan.lease_ms / 2);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+load_call load_begin(const load_program *program, const char *what, int64_t wait_ms)
+{
+    return (load_call){
+        .what = what, .began_ms = load_own_ms(program), .since = sim_now(), .wait_ms = wait_ms
+    };
+}
+
+static bool may_lose(const load_program *program, int64_t since)
+{
+    return program->plan.max_hold_ms > 0 || program->plan.no_renewal || program->plan.has_breaks ||
+           !check_is_calm(program->plan.number, since, false);
+}
+
+static bool is_possible(const load_program *program, int status, int64_t since)
 {
     switch (status) {
     case BOWLINE_OK:
     case BOWLINE_BUSY:
     case BOWLINE_TIMEOUT:
     case BOWLINE_CANCELLED: return true;
-    case BOWLINE_LOST: return program->plan.may_fail || program->plan.max_hold_ms > 0;
+    case BOWLINE_LOST: return may_lose(program, since);
     case BOWLINE_UNKNOWN:
-    case BOWLINE_UNREACHABLE: return program->plan.may_fail;
-    case BOWLINE_REFUSED: return program->plan.may_refuse;
+    case BOWLINE_UNREACHABLE:
+    case BOWLINE_REFUSED: return !check_is_calm(program->plan.number, since, true);
     default: return false;
     }
 }
 
-void load_check_status(load_program *program, const char *what, int status,
-                       const bowline_error *error)
+static void check_secret(const load_program *program, const char *text)
+{
+    if (strstr(text, LOAD_SECRET) != NULL)
+        check_fail("secret: %s: a text has the password", sim_process_name(program->process));
+}
+
+void load_end(load_program *program, const load_call *call, int status, const bowline_error *error)
 {
     const char *name = sim_process_name(program->process);
 
-    if (!is_possible(program, status))
-        check_fail("status: %s: %s returned %s (%s)", name, what, bowline_status_name(status),
+    if (!is_possible(program, status, call->since))
+        check_fail("status: %s: %s returned %s (%s)", name, call->what, bowline_status_name(status),
                    error->text);
-    sim_say("%s: %s: %s %s", name, what, bowline_status_name(status),
+    check_secret(program, error->text);
+    sim_say("%s: %s: %s %s", name, call->what, bowline_status_name(status),
             status == BOWLINE_OK ? "" : error->text);
     sim_trace(11, (uint64_t)(int64_t)status, sim_process_number(program->process));
 }
 
-int64_t load_limit_ms(const load_program *program, int64_t wait_ms)
+static int64_t most_ms(const load_program *program, const load_call *call, bool is_calm)
 {
-    const load_plan *plan       = &program->plan;
-    int64_t          replies_ms = (wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
+    const load_plan *plan = &program->plan;
+    int64_t replies_ms    = (call->wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
 
-    return wait_ms == BOWLINE_FOREVER ? INT64_MAX : wait_ms + replies_ms + LOAD_SLACK_MS;
+    if (is_calm && plan->calm_ms < replies_ms)
+        replies_ms = plan->calm_ms;
+    return call->wait_ms + replies_ms + LOAD_SLACK_MS;
 }
+
+int64_t load_limit_ms(const load_program *program, const load_call *call)
+{
+    return call->wait_ms == BOWLINE_FOREVER ? INT64_MAX
+                                            : call->began_ms + most_ms(program, call, false);
+}
+
+void load_check_time(load_program *program, const load_call *call)
+{
+    int64_t took_ms = load_own_ms(program) - call->began_ms;
+    int64_t most = most_ms(program, call, check_is_calm(program->plan.number, call->since, true));
+
+    if (call->wait_ms != BOWLINE_FOREVER && took_ms > most)
+        check_fail("time: %s: %s has lasted for %lld ms, %lld ms at most",
+                   sim_process_name(program->process), call->what, (long long)took_ms,
+                   (long long)most);
+}
+
+/* ---- holds ----------------------------------------------------------------------------------- */
 
 int64_t load_until(const load_program *program, bowline_hold *hold)
 {
@@ -70,22 +143,56 @@ int64_t load_until(const load_program *program, bowline_hold *hold)
     return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
 }
 
-int64_t load_max_hold_ms(load_program *program)
+void load_check_hold(load_program *program, bowline_hold *hold)
 {
-    return load_draw(program, 2) == 0 ? program->plan.max_hold_ms : 0;
+    bowline_error error   = { 0 };
+    int64_t       left_ms = bowline_hold_left_ms(hold);
+    load_call     call    = load_begin(program, "bowline_hold_check", 0);
+    int           status  = bowline_hold_check(hold, &error);
+
+    load_end(program, &call, status, &error);
+    if (status == BOWLINE_LOST ? bowline_hold_left_ms(hold) != 0 : left_ms == 0)
+        check_fail("state: %s: bowline_hold_check returned %s with %lld ms left",
+                   sim_process_name(program->process), bowline_status_name(status),
+                   (long long)left_ms);
+}
+
+void load_check_event(load_program *program, int kind)
+{
+    bool is_possible = kind == BOWLINE_EVENT_LOST
+                           ? may_lose(program, sim_now())
+                           : !check_is_calm(program->plan.number, sim_now(), true);
+
+    if (!is_possible)
+        check_fail("event: %s: %s", sim_process_name(program->process),
+                   kind == BOWLINE_EVENT_LOST ? "a hold is lost" : "a renewal has failed");
+}
+
+/* ---- the client ------------------------------------------------------------------------------ */
+
+static void take_log(int level, const char *text, void *data)
+{
+    load_program *program = data;
+
+    check_secret(program, text);
+    sim_say("%s: log %d: %s", sim_process_name(program->process), level, text);
+    sim_trace_bytes(12, text, strlen(text));
 }
 
 bool load_open(load_program *program, uint32_t flags)
 {
     const load_plan *plan  = &program->plan;
     bowline_error    error = { 0 };
+    load_call        call  = load_begin(program, "bowline_open", 0);
     int              status =
         bowline_open(&program->client,
-                     BOWLINE_OPTIONS(.url = plan->url, .program = "sim", .flags = flags,
-                                     .lease_ms = plan->lease_ms, .reply_ms = plan->reply_ms),
+                     BOWLINE_OPTIONS(.url = plan->url, .program = "sim",
+                                     .flags    = flags | (plan->no_renewal ? BOWLINE_NO_RENEW : 0U),
+                                     .lease_ms = plan->lease_ms, .reply_ms = plan->reply_ms,
+                                     .on_log = take_log, .log_data = program),
                      &error);
 
-    load_check_status(program, "bowline_open", status, &error);
+    load_end(program, &call, status, &error);
     return status == BOWLINE_OK;
 }
 

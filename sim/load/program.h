@@ -9,26 +9,34 @@
 
 #include <bowline/async.h>
 
-enum { LOAD_SLACK_MS = 100 }; /* an operation may end so late: its thread gets the CPU late */
+enum {
+    LOAD_SLACK_MS       = 100, /* an operation may end so late: its thread gets the CPU late */
+    LOAD_ACTIVITIES_MAX = 32,
+    LOAD_THREADS_MAX    = 8,
+};
+
+/* Part of the password in each URL that has one. */
+#define LOAD_SECRET "sim-secret"
 
 /* What the program does. */
 typedef struct load_plan {
     const char *url; /* borrowed */
     uint64_t    seed;
-    unsigned    activities;  /* at the same time, 1 .. 8 */
+    unsigned    number;      /* of the client, for check.h */
+    unsigned    activities;  /* at the same time, 1 .. LOAD_ACTIVITIES_MAX */
+    unsigned    threads;     /* that block, on one client; 0: an event loop with activities */
     unsigned    names;       /* of locks, 1 .. CHECK_NAMES_MAX */
-    unsigned    operations;  /* acquires until it stops by itself; 0: no limit */
     int64_t     pause_ms;    /* between a release and the next acquire, at most */
     int64_t     hold_ms;     /* at most */
     int64_t     max_hold_ms; /* of every second hold; 0: none */
     uint32_t    lease_ms;
     uint32_t    reply_ms;
     uint32_t    late_ms;    /* an operation may end so late beyond what is documented */
-    bool        is_beside;  /* others take these names with another protocol */
+    uint32_t    calm_ms;    /* without faults it ends so long after its wait, at most */
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
-    bool        may_fail;   /* the world has faults: UNREACHABLE, UNKNOWN, LOST may happen */
-    bool        may_refuse; /* also REFUSED */
-    unsigned    threads;    /* that block, on one client; 0: an event loop with activities */
+    bool        is_beside;  /* others take these names with another protocol */
+    bool        no_renewal; /* every second hold is kept to its end */
+    bool        has_breaks; /* holds are broken */
 } load_plan;
 
 typedef struct load_counts {
@@ -37,8 +45,12 @@ typedef struct load_counts {
     uint64_t extends;
     uint64_t yields;
     uint64_t queries;
-    uint64_t losses;
+    uint64_t releases;
+    uint64_t breaks;
 } load_counts;
+
+/* Of all these kinds together. */
+uint64_t load_operations(const load_counts *counts);
 
 typedef struct load_program {
     load_plan       plan;
@@ -46,10 +58,17 @@ typedef struct load_program {
     sim_process    *process;
     bowline_client *client;
     load_counts    *counts;
-    unsigned        begun; /* acquires */
     bool            stops; /* begins nothing new */
     void           *state; /* of the kind of program; freed with it */
 } load_program;
+
+/* An operation or a call that has begun. */
+typedef struct load_call {
+    const char *what;
+    int64_t     began_ms; /* by its boot clock */
+    int64_t     since;    /* by the clock of the world */
+    int64_t     wait_ms;  /* of an acquire or a yield; else 0 */
+} load_call;
 
 uint64_t load_draw(load_program *program, uint64_t below); /* 0: 0 */
 
@@ -60,20 +79,33 @@ const char *load_lock_name(unsigned name);
 
 bool load_may_begin(const load_program *program);
 
-/* Fails unless this world can produce the status. */
-void load_check_status(load_program *program, const char *what, int status,
-                       const bowline_error *error);
+/* Draws the options of an acquire. */
+bowline_acquire_options load_acquire_options(load_program *program);
+int64_t                 load_yield_wait_ms(load_program *program);
+uint32_t                load_extend_ms(load_program *program);
 
-/* The library says how long a call may take: with a wait, that and one reply; without, three
- * replies. */
-int64_t load_limit_ms(const load_program *program, int64_t wait_ms);
+load_call load_begin(const load_program *program, const char *what, int64_t wait_ms);
+
+/* The call has ended: fails unless this world can produce the status now.  Not late: see
+ * load_check_time. */
+void load_end(load_program *program, const load_call *call, int status, const bowline_error *error);
+
+/* Fails if the call has lasted longer than the library says: with a wait, that and one reply;
+ * without, three replies.  When nothing disturbs the client, it ends much sooner. */
+void load_check_time(load_program *program, const load_call *call);
+
+/* By its boot clock: it must have ended by then.  INT64_MAX: no limit. */
+int64_t load_limit_ms(const load_program *program, const load_call *call);
 
 /* How long the program may rely on a hold, by its boot clock in nanoseconds: it reads the clock
  * before it asks. */
 int64_t load_until(const load_program *program, bowline_hold *hold);
 
-/* The longest time of the next hold; 0: none. */
-int64_t load_max_hold_ms(load_program *program);
+/* The state of a hold agrees with the time that is left. */
+void load_check_hold(load_program *program, bowline_hold *hold);
+
+/* The library reports a loss, or a renewal that failed. */
+void load_check_event(load_program *program, int kind);
 
 /* False: it failed, and the check knows. */
 bool load_open(load_program *program, uint32_t flags);

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-enum { THREADS_MAX = 8 };
+enum { FLUSH_MS = 3000 };
 
 typedef struct worker {
     load_program *program;
@@ -14,27 +14,23 @@ typedef struct worker {
     check_hold   *claim;
     unsigned      name;
     int64_t       max_hold_ms;
-    int64_t       began_at;
-    unsigned      pauses; /* of the process, at that time */
+    load_call     call;
+    unsigned      pauses; /* of the process, when it began */
+    check_wait   *wait;
 } worker;
 
-static void begin(worker *w)
+static void begin(worker *w, const char *what, int64_t wait_ms)
 {
-    w->began_at = load_own_ms(w->program);
-    w->pauses   = sim_process_pauses(w->program->process);
+    w->call   = load_begin(w->program, what, wait_ms);
+    w->pauses = sim_process_pauses(w->program->process);
 }
 
 /* The call has returned. */
-static void end(worker *w, const char *what, int status, int64_t wait_ms,
-                const bowline_error *error)
+static void end(worker *w, int status, const bowline_error *error)
 {
-    int64_t limit_ms = load_limit_ms(w->program, wait_ms);
-
-    load_check_status(w->program, what, status, error);
-    if (limit_ms != INT64_MAX && load_own_ms(w->program) - w->began_at > limit_ms &&
-        w->pauses == sim_process_pauses(w->program->process))
-        check_fail("time: %s: %s did not end in its time", sim_process_name(w->program->process),
-                   what);
+    load_end(w->program, &w->call, status, error);
+    if (w->pauses == sim_process_pauses(w->program->process))
+        load_check_time(w->program, &w->call);
 }
 
 static void sleep_ms(worker *w, int64_t ms)
@@ -46,9 +42,15 @@ static void sleep_ms(worker *w, int64_t ms)
 
 static void claim(worker *w)
 {
-    w->claim = check_granted(w->name, w->program->process, bowline_hold_fence(w->hold),
-                             load_until(w->program, w->hold));
+    w->claim = check_granted(w->wait, bowline_hold_fence(w->hold), load_until(w->program, w->hold));
+    w->wait  = NULL;
     check_longest(w->claim, w->max_hold_ms);
+}
+
+static void end_wait(worker *w)
+{
+    check_wait_over(w->wait);
+    w->wait = NULL;
 }
 
 static void drop_claim(worker *w)
@@ -61,47 +63,43 @@ static bool acquire(worker *w)
 {
     load_program           *p       = w->program;
     bowline_error           error   = { 0 };
-    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
-    uint64_t                kind    = load_draw(p, 8);
+    bowline_acquire_options options = load_acquire_options(p);
 
-    options.wait_ms     = kind == 0   ? BOWLINE_NO_WAIT
-                          : kind == 1 ? BOWLINE_FOREVER
-                                      : 1 + (int64_t)load_draw(p, 10000);
-    w->name             = (unsigned)load_draw(p, p->plan.names);
-    w->max_hold_ms      = load_max_hold_ms(p);
-    options.max_hold_ms = w->max_hold_ms;
-    begin(w);
-    p->begun++;
-    check_wait *wait   = check_waits(w->name, p->process, options.wait_ms);
-    int         status = bowline_acquire(&w->hold, p->client, load_lock_name(w->name), &options,
+    w->name        = (unsigned)load_draw(p, p->plan.names);
+    w->max_hold_ms = options.max_hold_ms;
+    begin(w, "bowline_acquire", options.wait_ms);
+    w->wait    = check_waits(w->name, p->process, options.wait_ms);
+    int status = bowline_acquire(&w->hold, p->client, load_lock_name(w->name), &options,
                                  load_draw(p, 2) == 0 ? NULL : &error);
-    check_wait_over(wait, status == BOWLINE_OK);
     p->counts->acquires++;
     p->counts->statuses[-status & 15]++;
-    end(w, "bowline_acquire", status, options.wait_ms, &error);
     if (status == BOWLINE_OK)
         claim(w);
+    else
+        end_wait(w);
+    end(w, status, &error);
     return status == BOWLINE_OK;
 }
 
 /* True: it still holds the lock. */
 static bool yield(worker *w)
 {
-    load_program *p     = w->program;
-    bowline_error error = { 0 };
-    int64_t wait_ms     = load_draw(p, 2) == 0 ? BOWLINE_FOREVER : 1 + (int64_t)load_draw(p, 10000);
+    load_program *p       = w->program;
+    bowline_error error   = { 0 };
+    int64_t       wait_ms = load_yield_wait_ms(p);
 
     drop_claim(w);
-    begin(w);
+    begin(w, "bowline_yield", wait_ms);
     p->counts->yields++;
-    check_wait *wait   = check_waits(w->name, p->process, wait_ms);
-    int         status = bowline_yield(w->hold, wait_ms, &error);
-    check_wait_over(wait, status == BOWLINE_OK);
-    end(w, "bowline_yield", status, wait_ms, &error);
-    if (status == BOWLINE_OK) {
+    w->wait    = check_waits(w->name, p->process, wait_ms);
+    int status = bowline_yield(w->hold, wait_ms, &error);
+    if (status == BOWLINE_OK)
         claim(w);
+    else
+        end_wait(w);
+    end(w, status, &error);
+    if (status == BOWLINE_OK)
         return true;
-    }
     (void)bowline_release(w->hold, NULL); /* the hold is over */
     return false;
 }
@@ -110,33 +108,54 @@ static void extend(worker *w)
 {
     bowline_error error = { 0 };
 
-    begin(w);
+    begin(w, "bowline_extend", 0);
     w->program->counts->extends++;
-    int status = bowline_extend(w->hold, w->program->plan.lease_ms, &error);
-    end(w, "bowline_extend", status, 0, &error);
+    end(w, bowline_extend(w->hold, load_extend_ms(w->program), &error), &error);
     check_until(w->claim, load_until(w->program, w->hold));
 }
 
+/* An administrator may break what the query finds. */
 static void query(worker *w)
 {
     bowline_error  error  = { 0 };
     bowline_holder holder = { .size = sizeof holder };
+    const char    *name   = load_lock_name(w->name);
 
-    begin(w);
+    begin(w, "bowline_who", 0);
     w->program->counts->queries++;
-    int status = bowline_who(w->program->client, load_lock_name(w->name), &holder, &error);
-    end(w, "bowline_who", status, 0, &error);
+    int status = bowline_who(w->program->client, name, &holder, &error);
+    end(w, status, &error);
+    if (status != BOWLINE_OK || holder.id == 0 || !w->program->plan.has_breaks)
+        return;
+    begin(w, "bowline_break", 0);
+    w->program->counts->breaks++;
+    end(w, bowline_break(w->program->client, name, holder.id, &error), &error);
+}
+
+static void flush_releases(worker *w)
+{
+    bowline_error error = { 0 };
+
+    begin(w, "bowline_flush_releases", FLUSH_MS);
+    end(w, bowline_flush_releases(w->program->client, FLUSH_MS, &error), &error);
 }
 
 static void release(worker *w)
 {
-    bowline_error error = { 0 };
-    bool          waits = load_draw(w->program, 3) != 0;
+    bowline_error error     = { 0 };
+    bool          waits     = load_draw(w->program, 3) != 0;
+    bool          had_ended = bowline_hold_left_ms(w->hold) == 0;
 
     drop_claim(w);
-    begin(w);
+    w->program->counts->releases++;
+    begin(w, waits ? "bowline_release" : "bowline_release_nowait", 0);
     int status = waits ? bowline_release(w->hold, &error) : bowline_release_nowait(w->hold, &error);
-    end(w, "bowline_release", status, 0, &error);
+    end(w, status, &error);
+    if (waits && status == BOWLINE_OK && had_ended)
+        check_fail("state: %s: the release of a hold that had ended was OK",
+                   sim_process_name(w->program->process));
+    if (!waits && load_draw(w->program, 4) == 0)
+        flush_releases(w);
 }
 
 /* True: the lock is still held. */
@@ -145,17 +164,23 @@ static bool work(worker *w)
     load_program *p     = w->program;
     int64_t       until = load_own_ms(p) + (int64_t)load_draw(p, (uint64_t)p->plan.hold_ms + 1);
 
+    if (p->plan.no_renewal && load_draw(p, 2) == 0)
+        until = SIM_NEVER; /* to its end */
+
     /* The time passes in the calls of the library too. */
     for (int64_t rest; (rest = until - load_own_ms(p)) > 0 && !p->stops;) {
         int64_t relies_until = load_until(p, w->hold);
         check_until(w->claim, relies_until);
         if (relies_until <= sim_clock_read(p->process, SIM_CLOCK_BOOT))
             return true;
+        if (rest > relies_until / SIM_MS - load_own_ms(p) + 1)
+            rest = relies_until / SIM_MS - load_own_ms(p) + 1;
         sleep_ms(w, (int64_t)load_draw(p, (uint64_t)rest + 1));
         switch (load_draw(p, 8)) {
         case 0: extend(w); break;
         case 1: query(w); break;
-        case 2:
+        case 2: load_check_hold(p, w->hold); break;
+        case 3:
             if (!yield(w))
                 return false;
             break;
@@ -182,7 +207,7 @@ void load_threads(load_program *program)
 {
     worker *workers = bwl_room_for(program->plan.threads, sizeof *workers);
 
-    assert(program->plan.threads <= THREADS_MAX);
+    assert(program->plan.threads <= LOAD_THREADS_MAX);
     program->state = workers;
     if (!load_open(program, BOWLINE_NO_SPIN))
         return;

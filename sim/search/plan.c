@@ -27,6 +27,7 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_SERVERS_CUT]          = "servers-cut",
     [FAULT_FAILOVER]             = "failover",
     [FAULT_SLOT_MOVED]           = "slot-moved",
+    [FAULT_RESTARTS]             = "restarts",
 };
 
 const char *sim_fault_name(plan_fault_kind kind)
@@ -37,6 +38,9 @@ const char *sim_fault_name(plan_fault_kind kind)
 enum {
     SYNC_LEASE_MS = 900, /* with sync=, a reply may take 250 ms at least */
     WAIT_LATE_MS  = 250, /* and WAIT may end so late */
+    SYNC_LAG_MS   = 10,  /* a replica that is never later acknowledges every lock in time */
+
+    GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
@@ -79,7 +83,7 @@ static void draw_network(sim_network_settings *ret_network, uint64_t *seed)
 /* Hours of a few locks, with long leases: what needs time, and nothing else. */
 static void slow_down(sim_plan *plan, uint64_t *seed)
 {
-    plan->length_ms = spread(seed, 600000, INT64_C(20) * 3600 * 1000);
+    plan->length_ms = spread(seed, 600000, INT64_C(40) * 3600 * 1000);
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load  = &plan->clients[i].load;
         load->activities = load->activities > 2 ? 2 : load->activities;
@@ -93,9 +97,11 @@ static void slow_down(sim_plan *plan, uint64_t *seed)
 
 static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
 {
+    bool has_many    = draw(seed, 6) == 0;
     ret_client->load = (load_plan){
         .seed        = bwl_dice_draw(seed),
-        .activities  = (unsigned)between(seed, 1, 6),
+        .number      = plan->clients_count,
+        .activities  = (unsigned)between(seed, 1, has_many ? LOAD_ACTIVITIES_MAX : 6),
         .names       = (unsigned)spread(seed, 1, CHECK_NAMES_MAX),
         .pause_ms    = spread(seed, 1, 4000),
         .hold_ms     = spread(seed, 1, 8000),
@@ -103,6 +109,7 @@ static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
         .threads     = draw(seed, 4) == 0 ? (unsigned)between(seed, 1, 6) : 0,
         .max_hold_ms = draw(seed, 4) == 0 ? spread(seed, 1, 20000) : 0,
         .closes_in   = draw(seed, 4) == 0 ? (unsigned)spread(seed, 20, 2000) : 0,
+        .no_renewal  = draw(seed, 8) == 0,
     };
     ret_client->boot_ms        = spread(seed, 1, INT64_C(1) << 36);
     ret_client->wall_offset_ms = between(seed, -3600000, 3600000);
@@ -149,6 +156,7 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     case FAULT_SCRIPTS_FLUSHED:
     case FAULT_MEMORY_FULL:
     case FAULT_DATA_FLUSHED:
+    case FAULT_RESTARTS:
     case FAULT_KINDS_END: break;
     }
 }
@@ -176,6 +184,7 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_SERVERS_CUT:
     case FAULT_FAILOVER: return has_replicas ? 2 : 0;
     case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
+    case FAULT_RESTARTS: return plan->servers.topology == SIM_REDLOCK ? 4 : 0;
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: return sim_deploy_count(&plan->servers) > 1 ? 2 : 4;
@@ -226,7 +235,11 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
 
 static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topology only)
 {
-    sim_topology topology = (sim_topology)between(seed, SIM_SINGLE, SIM_TOPOLOGIES_END - 1);
+    /* A waiter of a redlock asks all its servers again and again: such a world is slow. */
+    static const sim_topology often[]  = { SIM_SINGLE,  SIM_SINGLE, SIM_SINGLE,   SIM_REDLOCK,
+                                           SIM_SYNC,    SIM_SYNC,   SIM_SENTINEL, SIM_SENTINEL,
+                                           SIM_CLUSTER, SIM_CLUSTER };
+    sim_topology              topology = often[draw(seed, sizeof often / sizeof often[0])];
 
     *ret_servers = (sim_deploy_plan){
         .topology  = only != 0 ? only : topology,
@@ -288,6 +301,9 @@ static plan_mix draw_mix(const sim_plan *plan, uint64_t *seed)
 {
     plan_mix last = plan->sync > 0 ? MIX_QUEUE_AND_TOKEN : MIX_END - 1;
 
+    /* Protocol queue needs 7.0 there. */
+    if (plan->servers.topology == SIM_CLUSTER && plan->servers.version == MODEL_REDIS_6_2)
+        return MIX_TOKEN;
     return draw(seed, 2) == 0 ? MIX_QUEUE : (plan_mix)between(seed, MIX_QUEUE, last);
 }
 
@@ -310,10 +326,11 @@ static void draw_urls(sim_plan *plan, uint64_t *seed)
     }
 }
 
-/* A server that has just started has no vote; replicas may be late; a slot moves. */
-static bool topology_refuses(const sim_plan *plan)
+/* Without faults, an operation of a few requests ends in this time: the first one of a connection
+ * is behind its handshake, and replicas may be late. */
+static int64_t answer_ns(const sim_plan *plan)
 {
-    return plan->servers.topology != SIM_SINGLE;
+    return 40 * plan->network.delay_max_ns + 200 * (int64_t)SIM_MS + 2 * plan->servers.lag_ns;
 }
 
 /* What a topology asks of the programs. */
@@ -321,10 +338,6 @@ static void adapt_clients(sim_plan *plan)
 {
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load = &plan->clients[i].load;
-        load->may_fail  = plan->faults_count > 0 || plan->network.slow_in != 0 || plan->sync > 0 ||
-                         plan->servers.topology == SIM_REDLOCK || /* its servers are young */
-                         plan->servers.topology == SIM_SENTINEL;
-        load->may_refuse = load->may_fail || topology_refuses(plan);
         if (plan->servers.topology == SIM_REDLOCK) {
             load->lease_ms = plan->clients[0].load.lease_ms; /* or a restarted server may vote */
         }
@@ -332,7 +345,9 @@ static void adapt_clients(sim_plan *plan)
             load->lease_ms = SYNC_LEASE_MS;
         if (plan->sync > 0)
             load->late_ms = WAIT_LATE_MS;
-        load->reply_ms = load->lease_ms / 3;
+        load->reply_ms   = load->lease_ms / 3;
+        load->calm_ms    = (uint32_t)(answer_ns(plan) / SIM_MS);
+        load->has_breaks = plan->has_breaks;
         if (plan->servers.topology == SIM_CLUSTER)
             load->late_ms = 3 * load->reply_ms; /* connections to other nodes before */
     }
@@ -356,8 +371,11 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         (ret_plan->servers.topology == SIM_SENTINEL && draw(&dice, 2) == 0))
         ret_plan->sync = (unsigned)between(&dice, 1, (int64_t)ret_plan->servers.replicas);
     draw_urls(ret_plan, &dice);
-    if (draw(&dice, 6) == 0)
+    ret_plan->has_breaks = ret_plan->servers.topology != SIM_REDLOCK && draw(&dice, 16) == 0;
+    if (draw(&dice, 4) == 0)
         slow_down(ret_plan, &dice);
+    if (draw(&dice, 2) == 0)
+        ret_plan->network.slow_in = 0;
     if (draw(&dice, 8) != 0)
         draw_faults(ret_plan, &dice);
     else
@@ -407,21 +425,40 @@ static bool loses(const sim_plan *plan)
            plan->servers.topology != SIM_REDLOCK;
 }
 
+/* Without faults no reply is late, and no replica later than WAIT allows. */
+static bool is_steady(const sim_plan *plan)
+{
+    return plan->network.slow_in == 0 &&
+           (plan->sync == 0 || plan->servers.lag_ns <= SYNC_LAG_MS * (int64_t)SIM_MS);
+}
+
+int64_t sim_plan_grace_ms(const sim_plan *plan)
+{
+    int64_t lease_ms = 0;
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        if (plan->clients[i].load.lease_ms > lease_ms)
+            lease_ms = plan->clients[i].load.lease_ms;
+    }
+    return GRACE_MS + 3 * lease_ms;
+}
+
 check_rules sim_plan_rules(const sim_plan *plan)
 {
     bool have_fences = true;
-
-    bool is_calm = plan->faults_count == 0 && plan->network.slow_in == 0;
-    /* A request is sent at once, but the first one of a connection is behind its handshake. */
-    int64_t order_ns = 40 * plan->network.delay_max_ns + 200 * (int64_t)SIM_MS;
+    bool is_calm     = plan->faults_count == 0 && plan->network.slow_in == 0;
 
     for (unsigned i = 0; i < plan->clients_count; i++)
         have_fences = have_fences && plan->clients[i].has_fence;
     return (check_rules){
-        .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD),
-        .has_fences = have_fences && (!has(plan, FAULT_SERVER_CLOCK) || !loses(plan)),
-        .order_ns   = is_calm && have_fences && plan->sync == 0 ? order_ns : SIM_NEVER,
-        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
+        .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks,
+        .has_fences = have_fences,
+        /* The old primary of a failover may grant locks for a while. */
+        .are_kept = have_fences && plan->servers.topology == SIM_SINGLE && !plan->has_breaks &&
+                    !has(plan, FAULT_SERVER_CLOCK),
+        .order_ns = is_calm && have_fences && plan->sync == 0 ? answer_ns(plan) : SIM_NEVER,
+        .grace_ns = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
+        .turns    = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
 }
 

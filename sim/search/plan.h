@@ -35,6 +35,7 @@ typedef enum plan_fault_kind {
     FAULT_SERVERS_CUT, /* one from all others, or from one: `target` */
     FAULT_FAILOVER,    /* of a primary, by an administrator */
     FAULT_SLOT_MOVED,  /* that of lock number `amount` */
+    FAULT_RESTARTS,    /* of all servers, one after the other */
     FAULT_KINDS_END,
 } plan_fault_kind;
 
@@ -75,10 +76,14 @@ typedef struct sim_plan {
     plan_client          clients[PLAN_CLIENTS_MAX];
     unsigned             faults_count;
     plan_fault           faults[PLAN_FAULTS_MAX]; /* by at_ms */
+    bool                 has_breaks;              /* bowline_break */
 } sim_plan;
 
 /* The plan of a seed.  `only`: of this topology; 0: of any. */
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only);
+
+/* The effects of a fault are over so long after it, with the leases that it has left behind. */
+int64_t sim_plan_grace_ms(const sim_plan *plan);
 
 /* What this plan promises. */
 check_rules sim_plan_rules(const sim_plan *plan);

@@ -10,9 +10,12 @@
 #include <string.h>
 
 enum {
-    CLIENT_HOST = SIM_SERVERS_MAX, /* of the first client; servers are on host 0, 1, ... */
-    CALM_MS     = 600000,          /* after the last fault, everything ends in this time */
-    REST_MS     = 120000,          /* and then leases and client info expire */
+    CLIENT_HOST  = SIM_SERVERS_MAX, /* of the first client; servers are on host 0, 1, ... */
+    CALM_MS      = 600000,          /* after the last fault, everything ends in this time */
+    ENDED_MS     = 5000,            /* and what was released at the end arrives */
+    REST_MS      = 120000,          /* and then leases and client info expire */
+    ATTEMPTS_MAX = 1000,            /* to connect, of one client in a second */
+    STEADY_MS    = 20000,           /* for so long the programs go on without faults */
 };
 
 /* 2026-01-01: any time after the fences' minimum will do. */
@@ -24,7 +27,8 @@ typedef struct world {
     load_client    *clients[PLAN_CLIENTS_MAX];
     uint64_t        seeds[PLAN_CLIENTS_MAX]; /* of the next process of each client */
     load_counts     counts;
-    bool            kills; /* a process, now */
+    bool            kills;    /* a process, now */
+    unsigned        restarts; /* steps of the present one in a row */
 } world;
 
 static world w; /* the only one; what ends a fault has one number as its argument */
@@ -146,11 +150,47 @@ static void slow_down(bool is_slow)
     sim_network_change(&slow);
 }
 
+/* Servers stop and start one after the other, so that one at most is down. */
+static void restart_next(void *arg)
+{
+    const plan_fault *fault = arg;
+    unsigned          count = sim_deploy_count(&w.plan->servers);
+    int64_t           slice = fault->length_ms * SIM_MS / (2 * (int64_t)count) + 1;
+
+    if (w.restarts % 2 == 0)
+        sim_deploy_kill(w.servers, w.restarts / 2, false);
+    else
+        sim_deploy_start(w.servers, w.restarts / 2);
+    if (++w.restarts < 2 * count)
+        (void)sim_at(sim_now() + slice, restart_next, arg);
+}
+
+/* Its connections only; or one client, or all. */
+static bool is_mild(plan_fault_kind kind)
+{
+    return kind == FAULT_RESET || kind == FAULT_SCRIPTS_FLUSHED || kind == FAULT_CLIENT_CLOCK;
+}
+
+static unsigned disturbed(const plan_fault *fault)
+{
+    switch (fault->kind) {
+    case FAULT_CLIENT_STOPPED:
+    case FAULT_CLIENT_SUSPENDED:
+    case FAULT_CLIENT_KILLED:
+    case FAULT_CLIENT_CLOCK:
+    case FAULT_CUT_TO_SERVER:
+    case FAULT_CUT_FROM_SERVER:
+    case FAULT_CUT: return fault->target;
+    default: return CHECK_EVERY_CLIENT;
+    }
+}
+
 static void end_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
     sim_say("FAULT ENDS %s", sim_fault_name(fault->kind));
+    check_fault(disturbed(fault), is_mild(fault->kind), false);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
@@ -173,7 +213,8 @@ static void end_fault(void *arg)
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: sim_deploy_start(w.servers, fault->server); break;
     case FAULT_SERVERS_CUT: cut_servers(fault, false); break;
-    case FAULT_FAILOVER: start_all(); break;
+    case FAULT_FAILOVER:
+    case FAULT_RESTARTS: start_all(); break;
     case FAULT_SLOT_MOVED:
     case FAULT_CLIENT_CLOCK:
     case FAULT_RESET:
@@ -192,6 +233,7 @@ static void begin_fault(void *arg)
     sim_say("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
             sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
             fault->amount);
+    check_fault(disturbed(fault), is_mild(fault->kind), true);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED: pause_client(fault, false); break;
     case FAULT_CLIENT_SUSPENDED: pause_client(fault, true); break;
@@ -218,6 +260,12 @@ static void begin_fault(void *arg)
     case FAULT_SERVERS_CUT: cut_servers(fault, true); break;
     case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->server, fault->amount != 0); break;
     case FAULT_SLOT_MOVED: move_slot(fault); break;
+    case FAULT_RESTARTS:
+        if (w.restarts == 0 || w.restarts == 2 * sim_deploy_count(&w.plan->servers)) {
+            w.restarts = 0;
+            restart_next(arg);
+        }
+        break;
     case FAULT_SCRIPTS_FLUSHED: sim_deploy_command(w.servers, fault->server, "SCRIPT FLUSH"); break;
     case FAULT_MEMORY_FULL:
         sim_deploy_command(w.servers, fault->server, "CONFIG SET maxmemory 1");
@@ -308,12 +356,28 @@ static void calm(void)
 
 static void name_what_is_left(void *arg, unsigned server, const char *key, int64_t left_ms)
 {
-    static const char counter[] = "bowline:f"; /* of the fences */
+    static const char counter[] = "bowline:f";   /* of the fences */
+    static const char info[]    = "bowline:who"; /* of a client */
+    bool              is_early  = strcmp(arg, "released") == 0;
 
-    (void)arg;
+    /* In a cluster, what was published over a connection that broke is left to its lease. */
+    if (strncmp(key, info, sizeof info - 1) == 0 && is_early &&
+        w.plan->servers.topology == SIM_CLUSTER)
+        return;
     if (strncmp(key, counter, sizeof counter - 1) != 0)
-        check_fail("end: the key %s is left on server %u, with %" PRId64 " ms", key, server,
-                   left_ms);
+        check_fail("%s: the key %s is left on server %u, with %" PRId64 " ms", (const char *)arg,
+                   key, server, left_ms);
+}
+
+/* No lock, queue or client info outlives the clients, if no fault has kept a release back. */
+static void check_keys_are_released(void)
+{
+    for (unsigned i = 0; i < w.plan->clients_count; i++) {
+        if (!check_is_calm(i, sim_now(), true))
+            return;
+    }
+    if (clock_went_back_ms() == 0 && run_until(sim_now() + ENDED_MS * (int64_t)SIM_MS))
+        sim_deploy_each_key(w.servers, name_what_is_left, "released");
 }
 
 static int64_t last_fault_ends_ms(const sim_plan *plan)
@@ -343,13 +407,21 @@ static void end(void)
 
 void sim_run(const sim_plan *plan, sim_result *ret_result)
 {
+    bool    is_steady = sim_plan_rules(plan).grace_ns != SIM_NEVER;
+    int64_t steady_ms = is_steady ? sim_plan_grace_ms(plan) + STEADY_MS : 0;
+
     begin(plan);
-    if (run_until(last_fault_ends_ms(plan) * SIM_MS)) {
+    if (run_until((last_fault_ends_ms(plan) + steady_ms) * SIM_MS)) {
         calm();
+        if (check_failure() == NULL)
+            check_keys_are_released();
         if (check_failure() == NULL &&
             run_until(sim_now() + (REST_MS + clock_went_back_ms()) * (int64_t)SIM_MS))
-            sim_deploy_each_key(w.servers, name_what_is_left, NULL);
+            sim_deploy_each_key(w.servers, name_what_is_left, "end");
     }
+    if (sim_connections_most_attempts() > ATTEMPTS_MAX)
+        check_fail("storm: %u attempts to connect within a second",
+                   sim_connections_most_attempts());
     *ret_result = (sim_result){
         .failed     = check_failure() != NULL,
         .virtual_ns = sim_now(),

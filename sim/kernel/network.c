@@ -248,9 +248,14 @@ static void schedule(half *h)
         h->event = sim_at(at < sim_now() ? sim_now() : at, arrive, h);
 }
 
+static void send_end(half *h, half_end end);
+
+/* The service closes its side too. */
 static void end_of_up(sim_connection *c)
 {
     tell_server(c);
+    if (c->client != NULL && c->up.end == HALF_FIN)
+        send_end(&c->down, HALF_FIN);
     drop_if_over(c);
 }
 
@@ -264,8 +269,6 @@ static void end_of_down(sim_connection *c)
         tell_client(c);
     }
 }
-
-static void send_end(half *h, half_end end);
 
 /* Gives a service everything that has arrived.  Bytes for a service that is gone: RST. */
 static void deliver_up(sim_connection *c)

@@ -205,7 +205,7 @@ static void compare_fence(const check_wait *wait, uint64_t fence)
         check.fences[wait->name] = fence;
 }
 
-check_hold *check_granted(check_wait *wait, uint64_t fence, int64_t until)
+check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
 
@@ -214,7 +214,7 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, int64_t until)
                                             .process = wait->process,
                                             .fence   = fence,
                                             .ends    = SIM_NEVER,
-                                            .until   = until };
+                                            .until   = left.until };
     check.holds[wait->name] = hold;
     check.grants++;
     /* A grant that has ended before the process learns of it is no claim. */
@@ -232,25 +232,26 @@ void check_longest(check_hold *hold, int64_t max_ms)
     if (max_ms > 0)
         hold->ends =
             sim_clock_read(hold->process, SIM_CLOCK_BOOT) + (max_ms + ROUNDING_MS) * SIM_MS;
-    check_until(hold, hold->until);
+    check_until(hold, (check_left){ .until = hold->until, .latest = hold->until });
 }
 
-void check_until(check_hold *hold, int64_t until)
+void check_until(check_hold *hold, check_left left)
 {
     bool relied = relies(hold);
 
-    if (relied && until + ROUNDING_MS * SIM_MS < hold->until &&
-        until > sim_clock_read(hold->process, SIM_CLOCK_BOOT))
+    if (relied && left.latest + ROUNDING_MS * SIM_MS < hold->until &&
+        left.until > sim_clock_read(hold->process, SIM_CLOCK_BOOT))
         check_fail("until: lock %u, %s may rely on it for %" PRId64 " us less than before",
-                   hold->name, sim_process_name(hold->process), (hold->until - until) / SIM_US);
-    hold->until = until;
+                   hold->name, sim_process_name(hold->process),
+                   (hold->until - left.latest) / SIM_US);
+    hold->until = left.until;
     if (relies(hold) && hold->has_ended)
         check_fail("until: lock %u, %s holds it again after its end", hold->name,
                    sim_process_name(hold->process));
     hold->has_ended = hold->has_ended || !relies(hold);
-    if (relies(hold) && until > hold->ends)
+    if (relies(hold) && left.until > hold->ends)
         check_fail("max-hold: lock %u, %s relies on it for %" PRId64 " us more than it may",
-                   hold->name, sim_process_name(hold->process), (until - hold->ends) / SIM_US);
+                   hold->name, sim_process_name(hold->process), (left.until - hold->ends) / SIM_US);
 }
 
 void check_over(check_hold *hold)

@@ -31,6 +31,13 @@ typedef struct check_rules {
 typedef struct check_hold check_hold; /* a claim to hold a lock */
 typedef struct check_wait check_wait; /* an acquire that has not ended */
 
+/* The time that is left of a hold, by the boot clock of its process.  Time passes while the library
+ * is asked: the process relies on `until`, and the library may have meant `latest`. */
+typedef struct check_left {
+    int64_t until;
+    int64_t latest;
+} check_left;
+
 /* The start of the world counts as a fault: servers are young. */
 void check_begin(check_rules rules);
 void check_end(void);
@@ -53,13 +60,13 @@ check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms);
 void check_withdrawn(check_wait *wait);
 /* It has ended without a grant. */
 void check_wait_over(check_wait *wait);
-/* It has ended: from now on the process relies on the lock until its boot clock shows `until`. */
-check_hold *check_granted(check_wait *wait, uint64_t fence, int64_t until);
+/* It has ended: from now on the process relies on the lock. */
+check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left);
 
 /* It ends max_ms after now at the latest; 0: it has no longest time. */
 void check_longest(check_hold *hold, int64_t max_ms);
 /* The library was asked again. */
-void check_until(check_hold *hold, int64_t until);
+void check_until(check_hold *hold, check_left left);
 /* It does not rely on it any more: a release began, or it has learned of a loss. */
 void check_over(check_hold *hold);
 /* So for all holds of a process that was killed. */

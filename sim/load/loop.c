@@ -76,7 +76,7 @@ static void end_wait(activity *a)
 
 static void claim(loop *c, activity *a)
 {
-    a->claim = check_granted(a->wait, bowline_hold_fence(a->hold), load_until(c->program, a->hold));
+    a->claim = check_granted(a->wait, bowline_hold_fence(a->hold), load_left(c->program, a->hold));
     a->wait  = NULL;
     check_longest(a->claim, a->max_hold_ms);
 }
@@ -415,12 +415,12 @@ static void check_lost_fd(loop *c, activity *a, int64_t until, int64_t now)
 static void look_at(loop *c, activity *a)
 {
     if (a->claim != NULL) {
-        int64_t until = load_until(c->program, a->hold);
-        int64_t now   = sim_clock_read(c->program->process, SIM_CLOCK_BOOT);
-        check_until(a->claim, until);
+        check_left left = load_left(c->program, a->hold);
+        int64_t    now  = sim_clock_read(c->program->process, SIM_CLOCK_BOOT);
+        check_until(a->claim, left);
         if (a->lost_fd >= 0)
-            check_lost_fd(c, a, until, now);
-        if (until <= now && a->next_at > load_own_ms(c->program))
+            check_lost_fd(c, a, left.until, now);
+        if (left.until <= now && a->next_at > load_own_ms(c->program))
             a->next_at = load_own_ms(c->program);
     }
     if (c->program->stops && a->state == ACTIVITY_HOLDING)

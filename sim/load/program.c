@@ -135,12 +135,20 @@ void load_check_time(load_program *program, const load_call *call)
 
 /* ---- holds ----------------------------------------------------------------------------------- */
 
-int64_t load_until(const load_program *program, bowline_hold *hold)
+static int64_t after(int64_t now, int64_t left_ms)
 {
-    int64_t now     = sim_clock_read(program->process, SIM_CLOCK_BOOT);
+    return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
+}
+
+check_left load_left(const load_program *program, bowline_hold *hold)
+{
+    int64_t before  = sim_clock_read(program->process, SIM_CLOCK_BOOT);
     int64_t left_ms = bowline_hold_left_ms(hold);
 
-    return left_ms > (SIM_NEVER - now) / SIM_MS ? SIM_NEVER : now + left_ms * SIM_MS;
+    return (check_left){
+        .until  = after(before, left_ms),
+        .latest = after(sim_clock_read(program->process, SIM_CLOCK_BOOT), left_ms),
+    };
 }
 
 void load_check_hold(load_program *program, bowline_hold *hold)

@@ -97,9 +97,8 @@ void load_check_time(load_program *program, const load_call *call);
 /* By its boot clock: it must have ended by then.  INT64_MAX: no limit. */
 int64_t load_limit_ms(const load_program *program, const load_call *call);
 
-/* How long the program may rely on a hold, by its boot clock in nanoseconds: it reads the clock
- * before it asks. */
-int64_t load_until(const load_program *program, bowline_hold *hold);
+/* How long the program may rely on a hold: it reads the clock before it asks. */
+check_left load_left(const load_program *program, bowline_hold *hold);
 
 /* The state of a hold agrees with the time that is left. */
 void load_check_hold(load_program *program, bowline_hold *hold);

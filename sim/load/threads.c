@@ -42,7 +42,7 @@ static void sleep_ms(worker *w, int64_t ms)
 
 static void claim(worker *w)
 {
-    w->claim = check_granted(w->wait, bowline_hold_fence(w->hold), load_until(w->program, w->hold));
+    w->claim = check_granted(w->wait, bowline_hold_fence(w->hold), load_left(w->program, w->hold));
     w->wait  = NULL;
     check_longest(w->claim, w->max_hold_ms);
 }
@@ -111,7 +111,7 @@ static void extend(worker *w)
     begin(w, "bowline_extend", 0);
     w->program->counts->extends++;
     end(w, bowline_extend(w->hold, load_extend_ms(w->program), &error), &error);
-    check_until(w->claim, load_until(w->program, w->hold));
+    check_until(w->claim, load_left(w->program, w->hold));
 }
 
 /* An administrator may break what the query finds. */
@@ -169,12 +169,12 @@ static bool work(worker *w)
 
     /* The time passes in the calls of the library too. */
     for (int64_t rest; (rest = until - load_own_ms(p)) > 0 && !p->stops;) {
-        int64_t relies_until = load_until(p, w->hold);
-        check_until(w->claim, relies_until);
-        if (relies_until <= sim_clock_read(p->process, SIM_CLOCK_BOOT))
+        check_left left = load_left(p, w->hold);
+        check_until(w->claim, left);
+        if (left.until <= sim_clock_read(p->process, SIM_CLOCK_BOOT))
             return true;
-        if (rest > relies_until / SIM_MS - load_own_ms(p) + 1)
-            rest = relies_until / SIM_MS - load_own_ms(p) + 1;
+        if (rest > left.until / SIM_MS - load_own_ms(p) + 1)
+            rest = left.until / SIM_MS - load_own_ms(p) + 1;
         sleep_ms(w, (int64_t)load_draw(p, (uint64_t)rest + 1));
         switch (load_draw(p, 8)) {
         case 0: extend(w); break;

@@ -104,29 +104,6 @@ TEST(hold_is_lost_when_the_name_resolves_to_a_promoted_replica)
     bowline_close(client);
 }
 
-/* The name does not resolve for a while, then resolves to another address: each attempt looks it
- * up. */
-TEST(name_is_resolved_for_each_attempt)
-{
-    bowline_client *client;
-
-    client = must_open(url);
-    must_release(must_acquire(client, "x"));
-    name_leads_to("db.test", NULL);
-    server_kill(first);
-    assert_int_not_equal(try_once(client, "x"),
-                         BOWLINE_OK); /* the connection is broken, or breaks */
-    unsigned before = name_lookups("db.test");
-    waiter   w;
-    waiter_start(&w, client, "x", PATIENCE_MS);
-    while (name_lookups("db.test") < before + 2)
-        sleep_ms(1);
-    name_leads_to("db.test", ADDRESS_2);
-    assert_int_equal(waiter_join(&w), BOWLINE_OK);
-    must_release(w.hold);
-    bowline_close(client);
-}
-
 /* No server failed: connected clients keep their connection, new clients connect to the other
  * server. One name has two servers, and both grant the lock; the later fence is greater. */
 TEST(name_change_keeps_old_connections_and_raises_the_fence)
@@ -145,35 +122,4 @@ TEST(name_change_keeps_old_connections_and_raises_the_fence)
     must_release(hold);
     bowline_close(other);
     bowline_close(client);
-}
-
-/* ---- sentinels ------------------------------------------------------------------------------- */
-
-/* The sentinel has another address when the client needs it again. */
-TEST(sentinel_is_found_at_its_new_address)
-{
-    char watched[160];
-    char options[80];
-
-    server *old = server_start_sentinel(first->port, 1);
-    (void)snprintf(options, sizeof options, "--bind %s --port %d", ADDRESS_2, old->port);
-    server *now = server_start_sentinel_of(ADDRESS_1, first->port, 1, options);
-    name_leads_to("watch.test", ADDRESS_1);
-    (void)snprintf(watched, sizeof watched, "redis+sentinel://watch.test:%d/m?lease=%dms",
-                   old->port, LEASE_MS);
-    bowline_client *client = must_open(watched);
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    name_leads_to("watch.test", ADDRESS_2);
-    server_kill(old);
-    server_hang_up(first);
-    int status = BOWLINE_UNKNOWN; /* the connection breaks, perhaps with a request in flight */
-    for (int64_t last = clock_ms() + PATIENCE_MS; status != BOWLINE_OK && clock_ms() < last;)
-        status = bowline_extend(hold, 0, NULL);
-    assert_status(BOWLINE_OK, status, NULL);
-    assert_true(name_lookups("watch.test") >= 2);
-    must_release(hold);
-    bowline_close(client);
-    server_stop(now);
-    server_stop(old);
 }

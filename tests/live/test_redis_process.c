@@ -190,6 +190,33 @@ TEST(broken_connection_with_a_copy_in_a_child_uses_no_cpu)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* ---- a full socket --------------------------------------------------------------------------- */
+
+/* The server stops reading, and the socket buffers are full: no call blocks, and no release is
+ * lost. */
+TEST(nowait_does_not_block_when_the_server_reads_nothing)
+{
+    enum { HOLDS = 900 };
+    static bowline_hold *holds[HOLDS];
+    char                 name[BOWLINE_NAME_MAX + 1];
+
+    for (unsigned queues = 0; queues < 2; queues++) {
+        bowline_client *client = must_open_url("%s?protocol=%s&timeout=20s", redis->unix_url,
+                                               queues ? "queue" : "token");
+        for (unsigned i = 0; i < HOLDS; i++) {
+            (void)snprintf(name, sizeof name, "%0*u", BOWLINE_NAME_MAX, i);
+            holds[i] = must_acquire(client, name);
+        }
+        server_signal(redis, SIGSTOP);
+        for (unsigned i = 0; i < HOLDS; i++)
+            assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
+        assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 0, NULL), NULL);
+        server_signal(redis, SIGCONT);
+        assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
+        bowline_close(client);
+    }
+}
+
 /* ---- output ---------------------------------------------------------------------------------- */
 
 static int fail_in_many_ways(void *arg)

@@ -225,3 +225,18 @@ void child_expects(int *failed, bool holds, const char *what)
     (void)dprintf(STDERR_FILENO, "# in the child: not so: %s\n", what);
     *failed = 1;
 }
+
+bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line)
+{
+    if (kept && status == BOWLINE_OK)
+        return true;
+    bool by_time = status == BOWLINE_OK || status == BOWLINE_LOST || status == BOWLINE_UNKNOWN ||
+                   status == BOWLINE_UNREACHABLE;
+    if (!by_time || round >= 20) {
+        print_error("not kept in round %d, and released with %s\n", round,
+                    bowline_status_name(status));
+        _fail(file, line);
+    }
+    print_message("# round %d: the machine was too slow\n", round);
+    return false;
+}

@@ -114,4 +114,11 @@ int in_child(int (*body)(void *arg), void *arg);
 /* In a child: prints `what` on stderr and counts it, if `holds` is false. */
 void child_expects(int *failed, bool holds, const char *what);
 
+/* Returns true if a hold that must be kept in this round was kept and then released with OK.
+ * False: the machine was too slow (the renewal thread, the server or the caller may stop for a
+ * lease): repeat the round, twenty times at most. */
+#define keeps_in_round(kept, status, round) \
+    keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
+bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);
+
 #endif

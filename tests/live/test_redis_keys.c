@@ -2,7 +2,6 @@
  * test_redis_keys.c -- the keys of protocol token on the server, to the byte; foreign keys, which
  * stay unchanged; and scripts that the server lost. Those of queue are in test_queue_server.c.
  */
-#include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"

@@ -213,7 +213,7 @@ torture-tests:
 	$(call compile,build-asan)
 	@tools/torture build-asan tests $(TORTURE_ARGS)
 
-# Kills, stops, cuts, stalls and restarts, drawn from a seed that it prints: SOAK_SEED=N draws the same faults
+# Kills, stops and restarts, drawn from a seed that it prints: SOAK_SEED=N draws the same faults
 # again. One server: the simulator has the other topologies.
 # tests/soak/soak.h lists the processes, tests/soak/judge.c what must hold.
 soak: deps

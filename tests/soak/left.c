@@ -95,10 +95,10 @@ static void check_connections(const soak_run *run, server *s)
 {
     soak_check(count_without_expiry(run, s) == 0,
                "the client info of killed clients has an expiry");
-    const char *proxies = server_ask(s, "PUBSUB SHARDCHANNELS");
-    unsigned    others  = count_connected(s);
-    soak_check(*proxies == '\0' && others == 0, "no client is connected or subscribed any more: %u",
-               others);
+    const char *channels = server_ask(s, "PUBSUB SHARDCHANNELS");
+    unsigned    others   = count_connected(s);
+    soak_check(*channels == '\0' && others == 0,
+               "no client is connected or subscribed any more: %u", others);
     if (others != 0)
         (void)printf("        %s\n", server_ask(s, "CLIENT LIST"));
 }

@@ -281,7 +281,6 @@ static int hold_once(worker *w, int line)
         return -1;
     if (strncmp(answer, "+OK", 3) != 0)
         return 0;
-    atomic_fetch_add(&w->journal->foreign_visits[w->me->lock], 1);
     soak_visit *visit  = soak_enter(w->journal, w->member, 0, &fd);
     int64_t     now_us = soak_now_us();
     soak_sure(visit, now_us, (end_us - now_us) / 1000);

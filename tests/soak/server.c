@@ -26,10 +26,9 @@ const soak_lock soak_locks[SOAK_LOCKS] = {
 
 const unsigned soak_weights[SOAK_KINDS_END] = {
     [SOAK_NOTHING] = 350,     [SOAK_STOP_SHORT] = 120,  [SOAK_STOP_LONG] = 60,
-    [SOAK_KILL] = 60,         [SOAK_CUT] = 100,         [SOAK_HOLD_SHORT] = 80,
-    [SOAK_HOLD_LONG] = 50,    [SOAK_LATE] = 50,         [SOAK_CLIENT_KILL] = 16,
-    [SOAK_SCRIPT_FLUSH] = 16, [SOAK_SERVER_SHORT] = 16, [SOAK_SERVER_LONG] = 6,
-    [SOAK_RESTART_KEPT] = 10, [SOAK_RESTART_TAIL] = 10, [SOAK_RESTART_EMPTY] = 8,
+    [SOAK_KILL] = 60,         [SOAK_CLIENT_KILL] = 40,  [SOAK_SCRIPT_FLUSH] = 16,
+    [SOAK_SERVER_SHORT] = 16, [SOAK_SERVER_LONG] = 6,   [SOAK_RESTART_KEPT] = 10,
+    [SOAK_RESTART_TAIL] = 10, [SOAK_RESTART_EMPTY] = 8,
 };
 
 void soak_server_start(soak_run *run)
@@ -47,13 +46,10 @@ void soak_set_url(soak_run *run, unsigned member)
     soak_member     *m    = &run->journal->members[member];
     const soak_lock *lock = &soak_locks[m->lock];
 
-    if (m->has_proxy)
-        run->proxies[member] = proxy_start(run->server);
     if (strcmp(lock->protocol, "file") == 0)
         (void)snprintf(m->url, sizeof m->url, "file:%s/wood", run->server->directory);
     else
-        (void)snprintf(m->url, sizeof m->url, "%s?protocol=%s",
-                       m->has_proxy ? proxy_url(run->proxies[member]) : run->server->tcp_url,
+        (void)snprintf(m->url, sizeof m->url, "%s?protocol=%s", run->server->tcp_url,
                        lock->protocol);
 }
 

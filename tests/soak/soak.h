@@ -5,10 +5,9 @@
  * The supervisor (soak.c) starts a server and the members (cast.c): programs with the library,
  * commands under `bowline run`, and foreign programs that send SET NX. A plan that follows from a
  * seed (plan.c) determines the next fault; torment.c injects it into members, server.c into the
- * server, one at a time. All faults are in a log. Each member
- * records in a journal, a file that all map, when it held a lock. Afterwards judge.c compares the
- * journal with the log; meanwhile watch.c checks that no lock is free while a live waiter is in its
- * queue.
+ * server, one at a time. All faults are in a log. Each member records in a journal, a file that all
+ * map, when it held a lock. Afterwards judge.c compares the journal with the log. Faults of the
+ * network, and of more servers, are in the simulator.
  *
  * Members are started by fork and exec: they inherit nothing.
  */
@@ -17,7 +16,6 @@
 
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
-#include "tests/soak/proxy.h"
 
 enum {
     SOAK_LOCKS       = 5,
@@ -60,7 +58,6 @@ typedef struct soak_member {
     unsigned   lock;
     unsigned   threads;
     bool       is_killable; /* else it is never killed, and its memory is checked */
-    bool       has_proxy;   /* it has its own proxy to the server */
     char       url[256];
     soak_tally tallies[SOAK_THREADS];
     /* The minimum in use after a release, in each quarter of the run; 0: no value. */
@@ -92,10 +89,9 @@ typedef struct soak_journal {
     atomic_bool ends;
     atomic_bool is_calm; /* members pause before they compete again for a lock without a queue */
     atomic_uint quarter;
-    atomic_uint data_losses;                    /* how often the server lost acknowledged writes */
-    atomic_uint inside[SOAK_LOCKS];             /* the number of the visit that has the flock */
-    _Atomic int64_t entered_us[SOAK_LOCKS];     /* the latest visit                               */
-    atomic_uint     foreign_visits[SOAK_LOCKS]; /* number of holds of foreign programs */
+    atomic_uint data_losses;                /* how often the server lost acknowledged writes */
+    atomic_uint inside[SOAK_LOCKS];         /* the number of the visit that has the flock */
+    _Atomic int64_t entered_us[SOAK_LOCKS]; /* the latest visit                               */
     unsigned        members_count;
     soak_member     members[SOAK_MEMBERS_MAX];
     atomic_uint     visits_count;
@@ -141,10 +137,6 @@ typedef enum soak_harm {
     X(STOP_SHORT, KEEPS, "stopped for less than a lease")                \
     X(STOP_LONG, KEEPS, "stopped for longer")                            \
     X(KILL, KEEPS, "killed")                                             \
-    X(CUT, KEEPS, "connections cut")                                     \
-    X(HOLD_SHORT, KEEPS, "proxies stalled for a moment")                 \
-    X(HOLD_LONG, KEEPS, "proxies stalled for long")                      \
-    X(LATE, KEEPS, "replies later than a provisional grant")             \
     X(CLIENT_KILL, KEEPS, "all connections killed")                      \
     X(SCRIPT_FLUSH, KEEPS, "all scripts flushed")                        \
     X(SERVER_SHORT, KEEPS, "server stopped for a moment")                \
@@ -214,7 +206,6 @@ typedef struct soak_run { /* the state of the supervisor */
     const char       *program; /* this program */
     const char       *bowline; /* the command; NULL: none */
     server           *server;
-    proxy            *proxies[SOAK_MEMBERS_MAX];
     pid_t             pids[SOAK_MEMBERS_MAX];
     size_t            stopped_by[SOAK_MEMBERS_MAX]; /* the action, from 1 */
     int64_t           continue_ms[SOAK_MEMBERS_MAX];
@@ -241,7 +232,7 @@ void   soak_end_action(soak_run *run, size_t action);
 /* Records when the wall clock of this machine was set. */
 void soak_check_clock(soak_run *run);
 
-/* Continues the members whose stop is over; `all`: all members, and all proxies. */
+/* Continues the members whose stop is over; `all`: all members. */
 void soak_continue(soak_run *run, bool all);
 
 /* Restarts commands that have exited, unless the run is over. */
@@ -256,7 +247,7 @@ extern const unsigned  soak_weights[SOAK_KINDS_END]; /* how frequent each kind o
 
 void soak_server_start(soak_run *run);
 
-/* Writes the URL of this member into the journal, and starts its proxy, if it has one. */
+/* Writes the URL of this member into the journal. */
 void soak_set_url(soak_run *run, unsigned member);
 
 /* The part of `whole_ms` that the fault lasts. */
@@ -266,24 +257,6 @@ void soak_server_fault_begin(soak_run *run, soak_fault fault);
 
 /* One step towards the repair. */
 void soak_server_fault_step(soak_run *run);
-
-/* ---- the watch ------------------------------------------------------------------------------ */
-
-typedef struct soak_watch soak_watch;
-
-soak_watch *soak_watch_new(void);
-void        soak_watch_free(soak_watch *w);
-
-/* Checks the queue of each lock once. */
-void soak_watch_check(soak_watch *w, soak_run *run);
-
-typedef struct soak_seen {
-    unsigned checks;
-    unsigned not_granted;  /* a free lock was not granted after a heartbeat of a waiter */
-    unsigned no_heartbeat; /* a free lock, and no heartbeat of a live waiter */
-} soak_seen;
-
-soak_seen soak_watch_result(const soak_watch *w);
 
 /* ---- the judge ------------------------------------------------------------------------------ */
 

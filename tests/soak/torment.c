@@ -157,48 +157,11 @@ static void continue_member(soak_run *run, unsigned who)
     run->stopped_by[who] = 0;
 }
 
-static void stall_proxy(proxy *line, int64_t ms)
-{
-    proxy_hold_back(line, true, 0, ms);
-    proxy_hold_back(line, false, 0, ms);
-}
-
 void soak_continue(soak_run *run, bool all)
 {
     for (unsigned who = 0; who < SOAK_MEMBERS_MAX; who++)
         if (run->stopped_by[who] != 0 && (all || clock_ms() >= run->continue_ms[who]))
             continue_member(run, who);
-    for (unsigned i = 0; all && i < run->journal->members_count; i++)
-        if (run->proxies[i] != NULL)
-            stall_proxy(run->proxies[i], 0);
-}
-
-/* ---- proxies --------------------------------------------------------------------------------- */
-
-static void stall(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
-{
-    size_t action = soak_begin_action(run, fault->kind, member);
-
-    stall_proxy(run->proxies[member], ms);
-    run->actions[action - 1].to_us = soak_now_us() + ms * 1000;
-}
-
-/* Replies are delayed for longer than a provisional grant, and requests even longer. */
-static void make_late(soak_run *run, unsigned member, int64_t ms)
-{
-    size_t action = soak_begin_action(run, SOAK_LATE, member);
-
-    proxy_hold_back(run->proxies[member], true, 0, ms);
-    proxy_hold_back(run->proxies[member], false, ms / 2, ms / 2 + SOAK_MOMENT_MS);
-    run->actions[action - 1].to_us = soak_now_us() + (ms + SOAK_MOMENT_MS) * 1000;
-}
-
-static void cut(soak_run *run, unsigned member)
-{
-    size_t action = soak_begin_action(run, SOAK_CUT, member);
-
-    proxy_cut(run->proxies[member]);
-    soak_end_action(run, action);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------- */
@@ -212,10 +175,6 @@ static bool is_possible_victim(const soak_run *run, unsigned member, soak_kind k
     case SOAK_STOP_SHORT:
     case SOAK_STOP_LONG:
         return m->part != SOAK_FOREIGN && run->stopped_by[member] == 0 && run->pids[member] != 0;
-    case SOAK_CUT:
-    case SOAK_HOLD_SHORT:
-    case SOAK_HOLD_LONG:
-    case SOAK_LATE: return m->has_proxy;
     default: return true;
     }
 }
@@ -244,11 +203,6 @@ static unsigned victim_of(const soak_run *run, soak_fault fault)
     return SOAK_MEMBERS_MAX;
 }
 
-static int64_t provisional_ttl_ms(int64_t lease_ms)
-{
-    return lease_ms < 2000 ? lease_ms : 2000;
-}
-
 static void inject_into_member(soak_run *run, const soak_fault *fault, unsigned victim)
 {
     int64_t lease_ms = run->journal->locks[run->journal->members[victim].lock].lease_ms;
@@ -263,13 +217,6 @@ static void inject_into_member(soak_run *run, const soak_fault *fault, unsigned 
         stop_member(run, victim, fault->kind, lease_ms + soak_share(fault, 2 * lease_ms));
         return;
     case SOAK_KILL: kill_member(run, victim); return;
-    case SOAK_CUT: cut(run, victim); return;
-    case SOAK_HOLD_SHORT: stall(run, victim, fault, 1 + soak_share(fault, SOAK_MOMENT_MS)); return;
-    case SOAK_HOLD_LONG: stall(run, victim, fault, soak_share(fault, 2 * lease_ms)); return;
-    case SOAK_LATE:
-        make_late(run, victim,
-                  provisional_ttl_ms(lease_ms) + soak_share(fault, provisional_ttl_ms(lease_ms)));
-        return;
     default: return;
     }
 }

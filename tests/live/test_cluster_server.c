@@ -7,6 +7,7 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static cluster *c;
 
@@ -95,5 +96,31 @@ TEST(cluster_redirect_to_a_wrong_certificate_is_refused)
                   &error);
     assert_non_null(strstr(error.text, "127.0.0.1"));
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(1, 1)), NULL);
+    bowline_close(client);
+}
+
+/* ---- a lock of another program --------------------------------------------------------------- */
+
+/* New clients of Redisson subscribe to the shard if the server is 7.0 or newer, old ones to any
+ * node. */
+TEST(cluster_release_of_a_redisson_lock_reaches_old_and_new_clients)
+{
+    char name[64];
+
+    c = cluster_start(false);
+    (void)snprintf(name, sizeof name, "%s", cluster_name_at(1, 1));
+    bowline_client *client = must_open_url("%s?profile=redisson-fenced", c->url);
+    int             fresh  = server_say(c->nodes[1], "%s redisson_lock__channel:{%s}",
+                           server_is_new() ? "SSUBSCRIBE" : "SUBSCRIBE", name);
+    int             old    = server_say(c->nodes[2], "SUBSCRIBE redisson_lock__channel:{%s}", name);
+    assert_non_null(strstr(server_heard(fresh), "subscribe"));
+    assert_non_null(strstr(server_heard(old), "subscribe"));
+    bowline_hold *hold = must_acquire(client, name);
+    assert_int_equal(bowline_hold_fence(hold), 1);
+    must_release(hold);
+    assert_non_null(strstr(server_heard(fresh), server_is_new() ? "smessage" : "message"));
+    assert_non_null(strstr(server_heard(old), "message"));
+    (void)close(fresh);
+    (void)close(old);
     bowline_close(client);
 }

@@ -204,20 +204,6 @@ int in_child(int (*body)(void *arg), void *arg)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-byte_steps some_bytes(int64_t step)
-{
-    struct timespec now  = { 0 };
-    const char     *text = getenv("BOWLINE_THOROUGH");
-
-    if (text != NULL && strcmp(text, "1") == 0)
-        return (byte_steps){ .first = 0, .step = 1 };
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    byte_steps steps = { .first = now.tv_nsec / 1000 % step, .step = step };
-    print_message("# one byte in %lld, from byte %lld on; all with BOWLINE_THOROUGH=1\n",
-                  (long long)steps.step, (long long)steps.first);
-    return steps;
-}
-
 void child_expects(int *failed, bool holds, const char *what)
 {
     if (holds)

@@ -93,15 +93,6 @@ void    sleep_ms(int64_t ms);
 /* A connection that was silent for so long is checked before it is used. */
 enum { IDLE_MS = 10 };
 
-/* The bytes of a conversation that are tested: first, first + step, ... */
-typedef struct byte_steps {
-    int64_t first;
-    int64_t step;
-} byte_steps;
-
-/* Every `step`th one, from a random first one on, which is printed; all if BOWLINE_THOROUGH=1. */
-byte_steps some_bytes(int64_t step);
-
 /* The numbers of descriptors and threads of this process. */
 unsigned count_descriptors(void);
 unsigned count_threads(void);

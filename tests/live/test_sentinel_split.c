@@ -10,6 +10,7 @@
 #include "tests/lib/sentinels.h"
 #include "tests/lib/suite.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -255,14 +256,10 @@ TEST(min_replicas_to_write_ends_the_hold_in_a_partition)
     bowline_close(other);
 }
 
-/* A sentinel is in the partition of the old primary and names it to a client that queries it first,
- * although that client reaches all of them: both holders are sure, until this sentinel learns of
- * the switch. */
-TEST(sentinel_in_the_old_partition_names_the_old_primary)
+/* The first sentinel and the old primary are in one partition, the others and the replica in
+ * another one.  The holder's host reaches all of them. */
+static void split_with_first_sentinel(void)
 {
-    char other_url[200];
-
-    set_up(2, NULL, LONG_MS);
     net_cut(hosts, PRIMARY, REPLICA);
     for (unsigned i = 1; i < SERVICE_SENTINELS; i++) {
         net_cut(hosts, PRIMARY, host_of_sentinel(i));
@@ -271,14 +268,111 @@ TEST(sentinel_in_the_old_partition_names_the_old_primary)
     net_cut(hosts, host_of_sentinel(0), REPLICA);
     net_enter(hosts, HOLDER);
     (void)replica_becomes_primary();
-    bowline_client *client = must_open(url); /* it queries the first sentinel first */
-    (void)snprintf(other_url, sizeof other_url, "redis+sentinel://%s:%d/m?lease=%dms",
-                   net_address(hosts, host_of_sentinel(1)), sentinel_service->sentinels[1]->port,
+}
+
+/* The URL of one sentinel of the service. */
+static const char *url_of_sentinel(unsigned i)
+{
+    static char text[200];
+
+    (void)snprintf(text, sizeof text, "redis+sentinel://%s:%d/m?lease=%dms&timeout=1s",
+                   net_address(hosts, host_of_sentinel(i)), sentinel_service->sentinels[i]->port,
                    LONG_MS);
-    bowline_client *other = must_open(other_url);
-    bowline_hold   *hold  = must_acquire(client, "x");
-    uint64_t        fence = bowline_hold_fence(hold);
-    lock_holder    *b     = holder_start(judge, hold);
+    return text;
+}
+
+/* A client that queries the cut-off sentinel as the first of all gets its answer, and those of the
+ * others, which have a newer epoch. */
+TEST(sentinel_in_the_old_partition_does_not_win_over_a_newer_epoch)
+{
+    bowline_hold *second = NULL;
+
+    set_up(2, NULL, LONG_MS);
+    split_with_first_sentinel();
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url_of_sentinel(1));
+    bowline_hold   *hold   = must_acquire(client, "x");
+    assert_true(has_lock(REPLICA, "x"));
+    assert_false(has_lock(PRIMARY, "x"));
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&second, other, "x", 500, NULL), NULL);
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* A client that is connected to the old primary is subscribed to all sentinels, so it learns of the
+ * new one from those that elected it. */
+TEST(holder_at_the_old_primary_follows_the_newest_sentinel)
+{
+    set_up(2, NULL, LONG_MS);
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    lock_holder    *b      = holder_start(judge, hold);
+    rival          *r      = rival_on_other_host("x");
+
+    assert_true(lock_arrives(REPLICA, "x"));
+    split_with_first_sentinel();
+    assert_true(comes_from(HOLDER, sentinel_service->nodes[REPLICA]));
+    must_extend_in_failover(hold);
+    assert_int_equal(rival_hold_count(r), 0);
+    (void)holder_stop(b);
+    must_release(hold);
+    assert_true(rival_await_hold(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+}
+
+typedef struct parallel_wait {
+    bowline_client *client;
+    bowline_hold   *hold;
+    int             status;
+} parallel_wait;
+
+static void *wait_for_x(void *arg)
+{
+    parallel_wait *w = arg;
+
+    w->status = acquire_within(&w->hold, w->client, "x", PATIENCE_MS / 4, NULL);
+    return NULL;
+}
+
+/* A client that has seen the new epoch loses the path to all but the cut-off sentinel and the old
+ * primary: it does not use them, on none of its connections. */
+TEST(client_that_has_seen_a_newer_epoch_does_not_return)
+{
+    bowline_hold *hold = NULL;
+    pthread_t     thread;
+
+    set_up(2, NULL, LONG_MS);
+    split_with_first_sentinel();
+    bowline_client *client = must_open(url);
+    must_release(must_acquire(client, "seen"));
+    net_cut(hosts, HOLDER, REPLICA);
+    for (unsigned i = 1; i < SERVICE_SENTINELS; i++)
+        net_cut(hosts, HOLDER, host_of_sentinel(i));
+    net_enter(hosts, HOLDER);
+    parallel_wait w = { .client = client };
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_x, &w), 0);
+    sleep_ms(100); /* it is in its call: the next one has a connection of its own */
+    int status = acquire_within(&hold, client, "y", PATIENCE_MS / 4, NULL);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(status != BOWLINE_OK && w.status != BOWLINE_OK);
+    assert_false(has_lock(PRIMARY, "x") || has_lock(PRIMARY, "y"));
+    bowline_close(client);
+}
+
+/* A client that reaches only the cut-off sentinel uses the old primary: both holders are sure,
+ * until this sentinel learns of the switch. */
+TEST(client_of_only_the_sentinel_in_the_old_partition_uses_the_old_primary)
+{
+    set_up(2, NULL, LONG_MS);
+    split_with_first_sentinel();
+    bowline_client *client = must_open(url_of_sentinel(0));
+    bowline_client *other  = must_open(url_of_sentinel(1));
+    bowline_hold   *hold   = must_acquire(client, "x");
+    uint64_t        fence  = bowline_hold_fence(hold);
+    lock_holder    *b      = holder_start(judge, hold);
     assert_true(has_lock(PRIMARY, "x"));
 
     bowline_hold *second    = acquire_on_other_host(other, "x", fence);
@@ -323,7 +417,7 @@ TEST(hold_is_kept_when_only_its_link_to_the_primary_is_cut)
     bowline_close(client);
 }
 
-/* The sentinel to which the holder is subscribed. */
+/* A sentinel to which the holder is subscribed. */
 static unsigned subscribed_sentinel(void)
 {
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
@@ -333,8 +427,8 @@ static unsigned subscribed_sentinel(void)
     return 0;
 }
 
-/* The subscribed sentinel becomes silent before the primary is cut off from all but the holder: the
- * client subscribes to another sentinel. */
+/* A subscribed sentinel becomes silent before the primary is cut off from all but the holder: the
+ * client hears of the new primary from the others. */
 static void check_follows_without(bool is_cut)
 {
     set_up(2, NULL, LONG_MS);

@@ -333,8 +333,6 @@ static void adapt_clients(sim_plan *plan)
         if (plan->sync > 0)
             load->late_ms = WAIT_LATE_MS;
         load->reply_ms = load->lease_ms / 3;
-        if (plan->servers.topology == SIM_CLUSTER)
-            load->late_ms = 3 * load->reply_ms; /* connections to other nodes before */
     }
 }
 

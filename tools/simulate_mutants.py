@@ -6,7 +6,7 @@
     tools/simulate_mutants.py --seeds 50      so many worlds at most
     tools/simulate_mutants.py --cpu-s 60      so many seconds of a CPU for each fault, at most
     tools/simulate_mutants.py --resume        keeps what earlier runs found, and goes on where they ended
-    tools/simulate_mutants.py --table FILE    writes the results as a page in Markdown, too
+    tools/simulate_mutants.py --page FILE     writes the results as a page in Markdown, too
     tools/simulate_mutants.py --jobs N        so many copies of the tree, in build-mutants/ or in $MUTANTS_DIR
 
 Prints one line for each fault: whether a world failed, which one, and by which check. A world that fails without the fault too is
@@ -265,7 +265,7 @@ def read_arguments(arguments):
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--cpu-s", type=float, default=0)
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     return parser.parse_args(arguments)
 
@@ -308,8 +308,8 @@ def main(arguments):
     for tree in made:
         trees.put(tree)
     results = list(run_all(mutants, arguments, trees, plain))
-    if arguments.table:
-        arguments.table.write_text(page(results, arguments.seeds), encoding="utf-8")
+    if arguments.page:
+        arguments.page.write_text(page(results, arguments.seeds), encoding="utf-8")
     failed = sum(r.has_failed() for r in results)
     known = sum(not r.is_expected() and not r.is_found() and not r.error for r in results)
     print(f"{known} are known not to be found")

@@ -72,17 +72,17 @@ static bool may_lose(const load_program *program, int64_t since)
            !check_is_calm(program->plan.number, since, false);
 }
 
-static bool is_possible(const load_program *program, int status, int64_t since)
+static bool is_possible(const load_program *program, int status, const load_call *call)
 {
     switch (status) {
     case BOWLINE_OK:
-    case BOWLINE_BUSY:
-    case BOWLINE_TIMEOUT:
     case BOWLINE_CANCELLED: return true;
-    case BOWLINE_LOST: return may_lose(program, since);
+    case BOWLINE_BUSY: return call->wait_ms == 0;
+    case BOWLINE_TIMEOUT: return call->wait_ms != 0;
+    case BOWLINE_LOST: return may_lose(program, call->since);
     case BOWLINE_UNKNOWN:
     case BOWLINE_UNREACHABLE:
-    case BOWLINE_REFUSED: return !check_is_calm(program->plan.number, since, true);
+    case BOWLINE_REFUSED: return !check_is_calm(program->plan.number, call->since, true);
     default: return false;
     }
 }
@@ -97,7 +97,7 @@ void load_end(load_program *program, const load_call *call, int status, const bo
 {
     const char *name = sim_process_name(program->process);
 
-    if (!is_possible(program, status, call->since))
+    if (!is_possible(program, status, call))
         check_fail("status: %s: %s returned %s (%s)", name, call->what, bowline_status_name(status),
                    error->text);
     check_secret(program, error->text);

@@ -65,7 +65,8 @@ typedef struct load_program {
 /* An operation or a call that has begun. */
 typedef struct load_call {
     const char *what;
-    int64_t     began_ms; /* by its boot clock */
+    int64_t     first_ms; /* by its boot clock */
+    int64_t     began_ms; /* the same; or the end of a pause of its process: limits count from it */
     int64_t     since;    /* by the clock of the world */
     int64_t     wait_ms;  /* of an acquire or a yield; else 0 */
 } load_call;

@@ -58,8 +58,9 @@ typedef struct load_program {
     sim_process    *process;
     bowline_client *client;
     load_counts    *counts;
-    bool            stops; /* begins nothing new */
-    void           *state; /* of the kind of program; freed with it */
+    bool            stops;         /* begins nothing new */
+    int64_t         last_flush_at; /* by the clock of the world: it reports what failed since */
+    void           *state;         /* of the kind of program; freed with it */
 } load_program;
 
 /* An operation or a call that has begun. */

@@ -466,6 +466,14 @@ check_rules sim_plan_rules(const sim_plan *plan)
     };
 }
 
+bool sim_plan_keeps_leases(const sim_plan *plan)
+{
+    bool is_one = plan->servers.topology == SIM_SINGLE || plan->servers.topology == SIM_REDLOCK;
+
+    return is_one && sim_plan_rules(plan).excludes && plan->servers.disk == SIM_DISK_ALWAYS &&
+           strstr(plan->clients[0].url, "profile=") == NULL;
+}
+
 void sim_plan_print(const sim_plan *plan, FILE *out)
 {
     const sim_network_settings *n = &plan->network;

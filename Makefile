@@ -1,7 +1,7 @@
 # A thin front end: Meson is the build system. `make help` lists the targets.
 #
 # Every kind of build has a directory of its own, set up once and used again afterwards.
-# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED, SOAK_TOPOLOGY and TORTURE_ARGS may be
+# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED and TORTURE_ARGS may be
 # given on the command line.
 
 # Where tools/install-deps puts a redis-server of ours, for a machine without one.
@@ -13,7 +13,6 @@ MESON_ARGS   ?=
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
 SOAK_SEED    ?= 0
-SOAK_TOPOLOGY ?=
 TORTURE_ARGS ?= --most 20 --seconds 3
 
 # Without dpkg-dev, meson would take /usr/local/lib64, where Debian's linker does not look.
@@ -216,14 +215,14 @@ torture-tests:
 	$(call compile,build-asan)
 	@tools/torture build-asan tests $(TORTURE_ARGS)
 
-# Kills, stops, cuts, stalls and restarts, drawn from a seed that it prints: SOAK_SEED=N draws the same faults
-# again. SOAK_TOPOLOGY=server, redlock, sentinel, cluster: that one alone; otherwise all share SOAK_SECONDS.
+# Kills, stops and restarts, drawn from a seed that it prints: SOAK_SEED=N draws the same faults
+# again. One server: the simulator has the other topologies.
 # tests/soak/soak.h lists the processes, tests/soak/judge.c what must hold.
 soak: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
-	@BOWLINE=$(CURDIR)/$(BUILD)/bowline tools/soak $(BUILD) $(SOAK_SECONDS) $(SOAK_SEED) $(SOAK_TOPOLOGY)
+	@BOWLINE=$(CURDIR)/$(BUILD)/bowline $(BUILD)/tests/soak $(SOAK_SECONDS) $(SOAK_SEED)
 
 fuzz:
 	$(call setup,build-fuzz)

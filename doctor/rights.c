@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "protocol/protocol.h"
 #include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/sentinel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -304,6 +305,8 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
                         "--user");
     if (config->user != NULL)
         (void)snprintf(r->user, sizeof r->user, "%s", config->user);
+    if (config->topology == BWL_TOPOLOGY_SENTINEL)
+        r->at_sentinels = BWL_SENTINEL_RIGHTS;
     for (unsigned i = 0; i < r->features_count; i++) {
         const rights_feature *f = r->features[i];
         if (f->keys == RIGHTS_KEYS_LOCK || f->keys == RIGHTS_KEYS_QUEUE)

@@ -46,6 +46,7 @@ typedef struct rights {
     unsigned              features_count;
     const char           *more;                  /* optional permission for this topology; NULL */
     const char           *more_words;            /* what it gives */
+    const char           *at_sentinels;          /* for a user at the sentinels; NULL: none */
     char                  user[RIGHTS_USER_MAX]; /* of the URL; "": none */
     char                  items[RIGHTS_MAX][RIGHTS_ITEM_MAX]; /* ~keys, then &channels, +commands */
 } rights;

@@ -2,9 +2,10 @@
  * sentinels.c -- checks each sentinel of a service, and finds the primary that they name.
  *
  * One sentinel that answers is enough for a lock. So a failure at another one is a warning once a
- * primary is known.
+ * primary is known. Of several primaries, that of the highest epoch counts, as for a lock.
  */
-#include "engine/redis/topology/sentinel.h"
+#include "engine/redis/topology/sentinel_service.h"
+#include "engine/redis/wire/sentinel.h"
 #include "doctor/visit.h"
 #include "base/secret.h"
 
@@ -15,11 +16,11 @@ _Static_assert((int)BWL_URL_HOSTS_MAX <= (int)DOCTOR_SENTINELS_MAX,
                "there is room for each of them");
 
 typedef struct service {
-    bwl_url     url;
-    char        name[BWL_SENTINEL_NAME_MAX + 1];
-    char       *password; /* of the sentinels; NULL: none                                       */
-    bool        is_known;
-    bwl_primary primary;
+    bwl_url url;
+    char    name[BWL_SENTINEL_NAME_MAX + 1];
+    char   *password; /* of the sentinels; NULL: none                                       */
+    bool    is_known;
+    bwl_sentinel_answer newest; /* of the sentinels so far */
 } service;
 
 static int take_service(service *s, const char *text, bwl_fault *fault)
@@ -58,37 +59,74 @@ static void report_no_primary(visit *v, const service *s, bwl_sentinel_says says
         visit_type(f, "%s://%.100s for locks on this server, or the port of a sentinel",
                    store->config->tls != NULL ? "rediss" : "redis", store->where);
     } else if (visit_is_denied(v)) {
-        visit_type(f, "ACL SETUSER %.60s +sentinel|get-master-addr-by-name, at the sentinel",
-                   visit_user(v));
+        visit_type(f, "ACL SETUSER %.60s " BWL_SENTINEL_RIGHTS ", at the sentinel", visit_user(v));
     }
 }
 
-static void query_primary(visit *v, service *s)
+/* The same two commands as for a lock, in the same order.  False: reported. */
+static bool query_primary(visit *v, const service *s, bwl_sentinel_answer *ret_answer)
 {
-    const char *const words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s->name };
-    bwl_primary       primary = { .port = 0 };
-    bwl_sentinel_says says    = BWL_SENTINEL_STRANGE;
+    const char *const  state_words[]   = { "SENTINEL", "MASTER", s->name };
+    const char *const  address_words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s->name };
+    bwl_sentinel_state state           = { .epoch = 0 };
+    bwl_primary        primary         = { .port = 0 };
+    bwl_sentinel_says  says            = BWL_SENTINEL_STRANGE;
 
-    if (link_ask(&v->link, words, 3) >= 0)
+    if (link_ask(&v->link, state_words, 3) >= 0)
+        says = bwl_sentinel_read_state(&state, v->link.frame, v->link.frame_size);
+    if (says != BWL_SENTINEL_FOUND) {
+        report_no_primary(v, s, says);
+        return false;
+    }
+    says = BWL_SENTINEL_STRANGE;
+    if (link_ask(&v->link, address_words, 3) >= 0)
         says = bwl_sentinel_read(&primary, v->link.frame, v->link.frame_size);
     if (says != BWL_SENTINEL_FOUND) {
         report_no_primary(v, s, says);
-        return;
+        return false;
     }
+    *ret_answer = bwl_sentinel_answer_of(&state, &primary);
+    return true;
+}
+
+static void report_other(visit *v, const service *s, doctor_finding *f,
+                         const bwl_sentinel_answer *answer)
+{
+    const bwl_sentinel_answer *other    = &s->newest;
+    const char                *relation = other->epoch > answer->epoch   ? "newer"
+                                          : other->epoch < answer->epoch ? "older"
+                                                                         : "same";
+
+    f->grade = DOCTOR_WARNING;
+    visit_why(f,
+              "another sentinel names %.100s:%u, with the %s epoch %llu: a failover is in "
+              "progress, or the sentinels are partitioned; the newest epoch is used",
+              other->primary.host, (unsigned)other->primary.port, relation,
+              (unsigned long long)other->epoch);
+    visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store.host,
+               (unsigned)v->store.port, s->name);
+}
+
+static void visit_sentinel(visit *v, service *s)
+{
+    bwl_sentinel_answer answer;
+
+    if (!query_primary(v, s, &answer))
+        return;
     doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FINE);
-    visit_what(f, "the primary of %.100s is %.100s:%u", s->name, primary.host,
-               (unsigned)primary.port);
-    if (s->is_known && !bwl_primary_is(&primary, &s->primary)) {
+    visit_what(f, "the primary of %.100s is %.100s:%u, epoch %llu%s", s->name, answer.primary.host,
+               (unsigned)answer.primary.port, (unsigned long long)answer.epoch,
+               answer.is_down ? "; it is down for a quorum of the sentinels" : "");
+    if (s->is_known && !bwl_primary_is(&answer.primary, &s->newest.primary)) {
+        report_other(v, s, f, &answer);
+    } else if (answer.is_down) {
         f->grade = DOCTOR_WARNING;
-        visit_why(f,
-                  "another sentinel names %.100s:%u: a failover is in progress, or the "
-                  "sentinels are partitioned",
-                  s->primary.host, (unsigned)s->primary.port);
-        visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store.host,
+        visit_why(f, "no lock can be acquired before the failover");
+        visit_type(f, "redis-cli -h %.100s -p %u SENTINEL CKQUORUM %.100s", v->store.host,
                    (unsigned)v->store.port, s->name);
     }
-    if (!s->is_known)
-        s->primary = primary;
+    if (!s->is_known || answer.epoch > s->newest.epoch)
+        s->newest = answer;
     s->is_known = true;
 }
 
@@ -106,7 +144,7 @@ static void visit_sentinels(visit *v, service *s, const bwl_redis_config *of)
         visit_begin(v, doctor_server_at(&config, host->name,
                                         host->port != 0 ? host->port : BWL_SENTINEL_PORT));
         if (visit_reach(v))
-            query_primary(v, s);
+            visit_sentinel(v, s);
         link_close(&v->link);
     }
     v->asks_sentinel = false;
@@ -124,7 +162,7 @@ bool visit_service(visit *v)
         visit_sentinels(v, &s, config);
     if (s.is_known) {
         visit_downgrade(v, -1);
-        visit_begin(v, doctor_server_at(config, s.primary.host, s.primary.port));
+        visit_begin(v, doctor_server_at(config, s.newest.primary.host, s.newest.primary.port));
     }
     bwl_secret_free(s.password);
     s.password = NULL;

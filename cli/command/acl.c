@@ -78,6 +78,10 @@ static void write_text(const char *user, const rights *r, const rights *before_7
         (void)printf("# for a server before 7.0: ");
         write_rule(user, before_7);
     }
+    if (r->at_sentinels != NULL)
+        (void)printf("# for sentinel-user= at each sentinel: ACL SETUSER USER reset on >PASSWORD "
+                     "resetchannels %s\n",
+                     r->at_sentinels);
 }
 
 static void write_items(const char *key, const rights *r, char kind)
@@ -86,6 +90,20 @@ static void write_items(const char *key, const rights *r, char kind)
     for (unsigned i = 0; i < r->count; i++)
         if (r->items[i][0] == kind)
             json_text(NULL, r->items[i] + 1);
+    json_close(']');
+}
+
+/* The words, as the items of an array. */
+static void write_list(const char *key, const char *list)
+{
+    char item[RIGHTS_TEXT_MAX];
+
+    json_open(key, '[');
+    for (size_t size; list != NULL && *list != '\0'; list += size + (list[size] == ' ')) {
+        size = strcspn(list, " ");
+        (void)snprintf(item, sizeof item, "%.*s", (int)size, list);
+        json_text(NULL, item);
+    }
     json_close(']');
 }
 
@@ -101,6 +119,7 @@ static void write_json(const char *user, const rights *r, const rights *before_7
     write_items("channels", r, '&');
     write_items("commands", r, '+');
     write_items("commands_before_7", before_7, '+');
+    write_list("at_sentinels", r->at_sentinels);
     json_close('}');
 }
 

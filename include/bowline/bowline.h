@@ -229,7 +229,8 @@ BOWLINE_API void bowline_close(bowline_client *client);
  * the system answers with an error.  USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
  * Blocks for wait_ms and then for one reply (timeout= of the URL) at most, also if the server is
  * silent; without a connection for wait_ms, or a second if that is longer (wait_ms 0: for one
- * reply).  With `reterr`, BUSY and TIMEOUT ask who holds the lock, within that time.
+ * reply).  With sync= up to 250 ms more: the server may be waiting for its replicas then.
+ * With `reterr`, BUSY and TIMEOUT ask who holds the lock, within that time.
  * Free with bowline_release.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
                                                    const char                    *name,
@@ -250,7 +251,7 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
  * the lock ends with its lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
  * with its lease.  FORKED.  NULL: OK.
  * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
- * to be made again.  One thread. */
+ * to be made again; with sync= up to 250 ms more.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, without waiting for the reply.  OK: released, or the release is under way,

@@ -107,11 +107,6 @@ static bool happens(uint32_t one_in)
     return one_in != 0 && draw(one_in) == 0;
 }
 
-in_addr_t sim_host_address(sim_host host)
-{
-    return htonl((in_addr_t)(10u << 24 | (host + 1)));
-}
-
 void sim_process_host(const sim_process *process, sim_host host)
 {
     net.host_of[sim_process_number(process) % PROCESSES_MAX] = host;

@@ -82,7 +82,10 @@ sim_host        sim_connection_host(const sim_connection *connection);
 void sim_connection_reset(sim_connection *connection, size_t keep);
 
 /* The address of a host, in network order. */
-in_addr_t sim_host_address(sim_host host);
+static inline in_addr_t sim_host_address(sim_host host)
+{
+    return htonl((in_addr_t)(10u << 24 | (host + 1)));
+}
 
 /* ---- the side of a client -------------------------------------------------------------------- */
 

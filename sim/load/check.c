@@ -190,8 +190,8 @@ static bool relies(const check_hold *hold)
 }
 
 /* A server that loses a grant can have two holders, and the first may be the second to learn of its
- * grant, or hand the lock on to other threads of its process.  Then the fence of a process that
- * neither held nor awaited the lock is greater than those that were known when its acquire began. */
+ * grant, or hand the lock on to other threads of its process.  Then a process that neither held nor
+ * awaited the lock gets a greater fence than those that were known when its acquire began. */
 static void compare_fence(const check_wait *wait, uint64_t fence)
 {
     bool     is_strict = check.rules.has_fences && check.rules.excludes;

@@ -352,8 +352,6 @@ static void adapt_clients(sim_plan *plan)
         load->reply_ms   = load->lease_ms / 3;
         load->calm_ms    = (uint32_t)(answer_ns(plan) / SIM_MS);
         load->has_breaks = plan->has_breaks;
-        if (plan->servers.topology == SIM_CLUSTER)
-            load->late_ms = 3 * load->reply_ms; /* connections to other nodes before */
     }
 }
 

@@ -316,14 +316,19 @@ static void begin(const sim_plan *plan)
     }
 }
 
-/* Keys live for so much longer than their TTL. */
+/* Keys live for so much longer than their TTL.  An expiry is a time of the server's clock, and its
+ * replica, whose clock has not jumped forward, has the same one. */
 static int64_t clock_went_back_ms(void)
 {
     int64_t sum = 0;
 
     for (unsigned i = 0; i < w.plan->faults_count; i++) {
-        if (w.plan->faults[i].kind == FAULT_SERVER_CLOCK && !w.plan->faults[i].is_absent)
-            sum += w.plan->faults[i].amount;
+        const plan_fault *fault = &w.plan->faults[i];
+        bool              goes_back =
+            fault->kind == FAULT_SERVER_CLOCK ||
+            (fault->kind == FAULT_SERVER_CLOCK_FORWARD && w.plan->servers.replicas > 0);
+        if (goes_back && !fault->is_absent)
+            sum += fault->amount;
     }
     return sum;
 }

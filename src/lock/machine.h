@@ -141,6 +141,12 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
  * first: its error has the reason.  NEVER: the wait has no limit, or no acquire is in progress. */
 bwl_ms bwl_hold_result_deadline(const bwl_hold *h);
 
+/* When the release began that the caller waits for; 0: there is none. */
+static inline bwl_ms bwl_hold_release_began(const bwl_hold *h)
+{
+    return h->state == BWL_HOLD_RELEASING ? h->answer_deadline - h->terms.answer_ms : 0;
+}
+
 /* From this time on, the owner need not wait until a command is sent: the wait is over, with some
  * time to connect.  At most bwl_hold_result_deadline.  NEVER: no such time. */
 bwl_ms bwl_hold_send_deadline(const bwl_hold *h);

@@ -152,6 +152,17 @@ def test_stores_without_users_have_no_rule(place, words, why):
     assert why in done.stderr
 
 
+def test_rule_of_a_service_names_the_rights_at_the_sentinels(place):
+    url = "redis+sentinel://host.invalid/mymaster"
+    items = "&+switch-master +subscribe +sentinel|master +sentinel|get-master-addr-by-name"
+    rule_line = f"# for sentinel-user= at each sentinel: ACL SETUSER USER reset on >PASSWORD resetchannels {items}"
+    assert place.bowline("acl", url).stdout.splitlines()[-1] == rule_line
+    assert acl(place, url)["at_sentinels"] == items.split()
+    assert acl(place, HOST)["at_sentinels"] == []
+    manual = (SOURCE / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
+    assert f" needs {items}." in manual
+
+
 def test_the_manual_has_the_same_rights(place):
     manual = (SOURCE / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
     section = manual.partition("\n# PERMISSIONS\n")[2].partition("\n# ")[0]

@@ -196,13 +196,14 @@ def test_silent_mistakes_of_tls_are_named(place, tls):
 class Sentinel:
     """A sentinel that monitors a primary as mymaster."""
 
-    def __init__(self, place, primary_port):
+    def __init__(self, place, primary_port, epoch=0):
         self.port = free_port()
         directory = place.path(f"sentinel-{self.port}")
         directory.mkdir()
         config = directory / "sentinel.conf"
         config.write_text(
             f"port {self.port}\nbind 127.0.0.1\ndir {directory}\nsentinel monitor mymaster 127.0.0.1 {primary_port} 1\n"
+            f"sentinel config-epoch mymaster {epoch}\n"
         )
         words = ["redis-server", str(config), "--sentinel"]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -232,8 +233,35 @@ def test_a_service_is_its_sentinels_and_its_primary(place, watched):
     bill = look(place, f"redis+sentinel://127.0.0.1:{sentinel.port}/mymaster")
     assert bill.all["servers"] == [f"sentinel 127.0.0.1:{sentinel.port}", f"redis://127.0.0.1:{port}"]
     assert (bill.code, bill.bad()) == (0, [])
-    assert bill.of("sentinel")["what"] == f"the primary of mymaster is 127.0.0.1:{port}"
+    assert bill.of("sentinel")["what"] == f"the primary of mymaster is 127.0.0.1:{port}, epoch 0"
     assert [f["server"] for f in bill.findings if f["check"] in ("sentinel", "rights")] == [0, 1]
+
+
+def test_primary_of_the_newest_epoch_is_checked(place, start_redis):
+    """The first sentinel is cut off from the second, which has carried out a failover."""
+    ports = [free_port(), free_port()]
+    for port in ports:
+        start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1")
+    sentinels = [Sentinel(place, port, epoch) for port, epoch in zip(ports, (3, 7))]
+    for order in (sentinels, sentinels[::-1]):
+        hosts = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in order)
+        bill = look(place, f"redis+sentinel://{hosts}/mymaster")
+        assert (bill.code, bill.bad()) == (0, ["sentinel"])
+        assert bill.all["servers"][-1] == f"redis://127.0.0.1:{ports[1]}"
+        relation = "older epoch 3" if order is sentinels else "newer epoch 7"
+        assert f"with the {relation}: " in bill.of("sentinel", "warning")["why"]
+    for sentinel in sentinels:
+        sentinel.stop()
+
+
+def test_user_without_the_rights_at_a_sentinel(place, watched):
+    _, _, sentinel = watched
+    with socket.create_connection(("127.0.0.1", sentinel.port)) as line:
+        line.sendall(b"ACL SETUSER default -sentinel|master\r\n")
+        assert line.recv(16) == b"+OK\r\n"
+    bill = look(place, f"redis+sentinel://127.0.0.1:{sentinel.port}/mymaster")
+    assert (bill.code, bill.bad()) == (1, ["sentinel"])
+    assert "+subscribe +sentinel|master +sentinel|get-master-addr-by-name" in bill.of("sentinel")["type"]
 
 
 def test_unreachable_sentinel_is_no_failure_while_another_replies(place, watched):

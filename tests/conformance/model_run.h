@@ -85,4 +85,16 @@ static void must_be_detected(const char *mistake)
     assert_true(after < RUNS_OF_MISTAKE);
 }
 
+/* A planted fault: it changes the results of the model after each request.  The including file
+ * defines MUTATION_PARAMETERS, the type `mutation` and the variable `mutant`. */
+#define MUTANT(name)             \
+    static mutation name;        \
+    TEST(notices_that_##name)    \
+    {                            \
+        mutant = name;           \
+        must_be_detected(#name); \
+        mutant = NULL;           \
+    }                            \
+    static void name(MUTATION_PARAMETERS)
+
 #endif

@@ -9,21 +9,13 @@
 #include "lab/model/mutation.h"
 #include "tests/conformance/model_run.h"
 
-typedef void queue_mutation(bwl_model_redis *r, const bwl_model_redis *before,
-                            const bwl_model_queue_args *q, bwl_queue_reply *reply);
+#define MUTATION_PARAMETERS                                                           \
+    bwl_model_redis *r, const bwl_model_redis *before, const bwl_model_queue_args *q, \
+        bwl_queue_reply *reply
 
-static queue_mutation *mutant;
+typedef void mutation(MUTATION_PARAMETERS);
 
-#define MUTANT(name)                                                    \
-    static queue_mutation name;                                         \
-    TEST(notices_that_##name)                                           \
-    {                                                                   \
-        mutant = name;                                                  \
-        must_be_detected(#name);                                        \
-        mutant = NULL;                                                  \
-    }                                                                   \
-    static void name(bwl_model_redis *r, const bwl_model_redis *before, \
-                     const bwl_model_queue_args *q, bwl_queue_reply *reply)
+static mutation *mutant;
 
 /* The request is carried out with another value of one argument. */
 #define MUTANT_ARGUMENT(name, argument, number)               \
@@ -107,8 +99,5 @@ MUTANT(a_yield_keeps_the_lock)
     *r            = *before;
     *reply        = bwl_model_queue_reply(r, &again, 0);
 }
-
-#undef MUTANT_ARGUMENT
-#undef MUTANT
 
 #endif

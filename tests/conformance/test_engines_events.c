@@ -6,7 +6,6 @@
  * before TOO_LONG_MS, so that a missing report fails the test.
  */
 #include "tests/lib/engines.h"
-#include "tests/lib/judged.h"
 
 #include <errno.h>
 #include <fcntl.h>

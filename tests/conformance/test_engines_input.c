@@ -152,47 +152,12 @@ ENGINE_TEST(open_options_of_other_sizes_are_read)
     refuses_to_open(&newer.options, BOWLINE_UNSUPPORTED);
 }
 
+/* session/url.txt has all bad values. */
 ENGINE_TEST(bad_url_options_are_refused)
 {
-    static const char *const bad[] = { "lease",
-                                       "lease=",
-                                       "=1s",
-                                       "lease=30",
-                                       "lease=-1s",
-                                       "lease=1.5s",
-                                       "lease=0s",
-                                       "lease=0ms",
-                                       "lease=99ms",
-                                       "lease=25h",
-                                       "lease=1s1h",
-                                       "lease=+1s",
-                                       "lease= 1s",
-                                       "lease=1S",
-                                       "lease=9999999999999d",
-                                       "wait=-1s",
-                                       "wait=x",
-                                       "wait=25d",
-                                       "wait=Forever",
-                                       "timeout=9ms",
-                                       "timeout=0s",
-                                       "timeout=31s",
-                                       "max-hold=0s",
-                                       "max-hold=-1s",
-                                       "renew=",
-                                       "renew=maybe",
-                                       "renew=OFF",
-                                       "lease=1s&lease=1s",
-                                       "wait=1s&lease=2s&wait=1s",
-                                       "nonsense=1",
-                                       "Lease=1s",
-                                       "lease%00=1s",
-                                       "lease=1s%00",
-                                       "lease=%",
-                                       "lease=%4",
-                                       "lease=%zz",
-                                       "lease=%1",
-                                       "%=1",
-                                       "lease=30s;wait=1s" };
+    static const char *const bad[] = { "lease=30",         "wait=x",     "max-hold=0s",
+                                       "renew=maybe",      "nonsense=1", "lease=1s%00",
+                                       "lease=1s&lease=1s" };
     char                     url[600];
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

@@ -6,7 +6,6 @@
  * the result.  If the machine stops for a lease, the round is repeated.
  */
 #include "tests/lib/engines.h"
-#include "tests/lib/judged.h"
 
 #include <poll.h>
 

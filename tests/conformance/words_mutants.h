@@ -9,21 +9,13 @@
 #include "lab/model/words.h"
 #include "tests/conformance/model_run.h"
 
-typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
-                      const bwl_model_command_args *q, bwl_model_reply *reply);
+#define MUTATION_PARAMETERS                                                             \
+    bwl_model_redis *r, const bwl_model_redis *before, const bwl_model_command_args *q, \
+        bwl_model_reply *reply
+
+typedef void mutation(MUTATION_PARAMETERS);
 
 static mutation *mutant;
-
-#define MUTANT(name)                                                    \
-    static mutation name;                                               \
-    TEST(notices_that_##name)                                           \
-    {                                                                   \
-        mutant = name;                                                  \
-        must_be_detected(#name);                                        \
-        mutant = NULL;                                                  \
-    }                                                                   \
-    static void name(bwl_model_redis *r, const bwl_model_redis *before, \
-                     const bwl_model_command_args *q, bwl_model_reply *reply)
 
 MUTANT(swap_keeps_the_end)
 {

@@ -16,7 +16,7 @@ def listed(build_file, suite, name):
 
 @functools.cache
 def all_that_are_run(root):
-    """The tests that add themselves in a file that is built, the rows of a table, the stories, and the faults of simulated worlds."""
+    """The tests that add themselves in a file that is built, the rows of a table, the stories, the faults of the simulator."""
     build_file = (root / "tests" / "meson.build").read_text(encoding="utf-8")
     found = set()
     for path in sorted((root / "tests").glob("*/test_*.c")):
@@ -30,6 +30,6 @@ def all_that_are_run(root):
             found.update(re.findall(r"^== (\w+)$", path.read_text(encoding="utf-8"), re.M))
     plan = root / "sim" / "search" / "plan.c"
     if plan.is_file():
-        names = re.findall(r'^    \[FAULT_\w+\] += "([\w-]+)",$', plan.read_text(encoding="utf-8"), re.M)
+        names = re.findall(r'^    \[FAULT_\w+\] += "([\w-]+)"', plan.read_text(encoding="utf-8"), re.M)
         found.update("sim-" + name for name in names)
     return found

@@ -30,6 +30,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -91,6 +92,11 @@ class Server:
 
     def keys(self):
         return sorted(key for key in self.cli("keys", "*").split("\n") if key)
+
+    def calls(self, command):
+        """How often it was executed, also in scripts."""
+        found = re.search(rf"cmdstat_{command}:calls=(\d+),", self.cli("info", "commandstats"))
+        return int(found.group(1)) if found else 0
 
     def dump(self, key=KEY):
         """The value of any type as bytes; None without a key."""
@@ -233,6 +239,11 @@ class Outcome:
     def total(self, field, side=None):
         return sum(each[field] for each in self.replies if side is None or each["who"].startswith(side + "-"))
 
+    def check_exclusion(self, fewer_handoffs):
+        assert max(self.overlaps, self.total("overlaps")) == 0, self
+        assert self.total("lost") == 0, self
+        assert self.handoffs > fewer_handoffs, self  # proves contention: the lock changed sides
+
     def __repr__(self):
         return f"{self.overlaps} overlaps, {self.handoffs} handoffs: {self.replies}"
 
@@ -262,6 +273,16 @@ class Arena:
             party.send(f"contend {count}")
         replies = [json.loads(party.read_reply()) for party in parties]
         return Outcome(replies, self.witness.read_text().splitlines())
+
+    def contend_in_pairs(self, foreigner, bowline, count):
+        """Two of each side: each had the lock `count` times, and none failed."""
+        parties = [start() for _ in range(2) for start in (foreigner, bowline)]
+        outcome = self.contend(parties, count)
+        for side in ("foreign", "bowline"):
+            assert outcome.total("acquired", side) == 2 * count, outcome
+        for fault in ("gave_up", "errors"):
+            assert outcome.total(fault) == 0, outcome
+        return outcome
 
     def wait_until(self, what, condition):
         end = time.monotonic() + LIMIT

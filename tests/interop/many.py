@@ -76,15 +76,8 @@ def test_foreign_program_is_busy_while_bowline_has_the_majority(arena, three, pa
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_two_of_each_side_exclude_each_other(arena, three, pair):
-    parties = []
-    for _ in range(2):
-        parties.append(foreigner(arena, pair))
-        parties.append(arena.bowline(pair.query, LEASE_MS, pair.pause_ms))
-    outcome = arena.contend(parties, COUNT)
-    for side in ("foreign", "bowline"):
-        assert outcome.total("acquired", side) == 2 * COUNT, outcome
-    assert outcome.total("gave_up") == 0, outcome
-    assert outcome.total("errors") == 0, outcome
-    assert max(outcome.overlaps, outcome.total("overlaps")) == 0, outcome
-    assert outcome.total("lost") == 0, outcome
-    assert [party.end() for party in parties] == [0, 0, 0, 0]
+    outcome = arena.contend_in_pairs(
+        lambda: foreigner(arena, pair), lambda: arena.bowline(pair.query, LEASE_MS, pair.pause_ms), COUNT
+    )
+    outcome.check_exclusion(0)
+    assert [party.end() for party in arena.parties] == [0, 0, 0, 0]

@@ -14,14 +14,13 @@ import re
 import pytest
 
 from interop.arena import KEY
+from interop.profiles import *  # noqa: F403 (its cases)
 
 pytestmark = pytest.mark.skipif(
     "java" in os.environ.get("BOWLINE_ABSENT", "").split(), reason="Java is absent"
 )
 
-LEASE_MS = 600_000
-SHORT_MS = 2000
-PATIENCE_MS = 60_000
+PROFILE = "redisson"
 COUNT = int(os.environ.get("BOWLINE_RLOCK_COUNT", "40"))
 CHANNEL = f"redisson_lock__channel:{{{KEY}}}"
 COUNTER = f"redisson_lock_token:{{{KEY}}}"
@@ -29,13 +28,23 @@ FIELD = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[1-9][0-9]*")
 
 
 @pytest.fixture
-def redisson(arena):
-    return arena.party("java", "redisson", LEASE_MS).await_ready()
+def start_library(arena):
+    return lambda lease_ms: arena.party("java", "redisson", lease_ms).await_ready()
 
 
 @pytest.fixture
-def bowline(arena):
-    return arena.bowline("profile=redisson", LEASE_MS).await_ready()
+def redisson(library):
+    return library
+
+
+@pytest.fixture
+def await_bowline_waiting(arena):
+    """Waits until it has enabled tracking and tried again afterwards: each attempt sends HEXISTS."""
+    def wait():
+        arena.wait_until("the waiter", lambda: "tracking_clients:1" in arena.server.cli("info", "clients"))
+        arena.wait_until("the attempt", lambda: arena.server.calls("hexists") >= 2)
+
+    return wait
 
 
 def fields(arena):
@@ -47,33 +56,10 @@ def fields(arena):
 def await_redisson_waiting(arena):
     """Waits until it has subscribed and tried again afterwards: a failed attempt sends PTTL."""
     arena.wait_until("the subscription", lambda: arena.server.cli("pubsub", "numsub", CHANNEL).endswith("\n1"))
-    arena.wait_until("the attempt", lambda: calls(arena, "pttl") >= 2)
-
-
-def await_bowline_waiting(arena):
-    """Waits until it has enabled tracking and tried again afterwards: each attempt sends HEXISTS."""
-    arena.wait_until("the waiter", lambda: "tracking_clients:1" in arena.server.cli("info", "clients"))
-    arena.wait_until("the attempt", lambda: calls(arena, "hexists") >= 2)
-
-
-def calls(arena, command):
-    found = re.search(rf"cmdstat_{command}:calls=(\d+),", arena.server.cli("info", "commandstats"))
-    return int(found.group(1)) if found else 0
+    arena.wait_until("the attempt", lambda: arena.server.calls("pttl") >= 2)
 
 
 # ---- exclusion ------------------------------------------------------------------------------------
-
-
-def test_bowline_is_busy_and_leaves_a_hold_of_redisson_unchanged(arena, redisson, bowline):
-    assert redisson.acquire() == "held"
-    value = arena.server.dump()
-    assert bowline.acquire() == "busy"
-    assert bowline.acquire(300) == "busy"
-    assert arena.server.dump() == value
-    assert redisson.release() == "released"
-    assert bowline.acquire() == "held"
-    assert bowline.release() == "released"
-    assert arena.server.keys() == []
 
 
 def test_redisson_is_busy_without_an_exception_while_bowline_holds(arena, redisson, bowline):
@@ -105,26 +91,12 @@ def test_reentrant_hold_stays_unchanged(arena, redisson, bowline):
     assert bowline.acquire() == "held"
 
 
-def test_release_leaves_a_later_hold_of_the_other_unchanged(arena, redisson, bowline):
-    assert bowline.acquire() == "held"
-    arena.server.cli("del", KEY)
-    assert redisson.acquire() == "held"
-    value = arena.server.dump()
-    assert bowline.release() == "lost"
-    assert arena.server.dump() == value
-    arena.server.cli("del", KEY)
-    assert bowline.acquire() == "held"
-    value = arena.server.dump()
-    assert redisson.release() == "lost"
-    assert arena.server.dump() == value
-
-
-def test_watchdog_of_redisson_renews_while_bowline_waits(arena, bowline):
+def test_watchdog_of_redisson_renews_while_bowline_waits(arena, bowline, await_bowline_waiting):
     """Without a lease the watchdog of Redisson renews every ten seconds, which restores the shortened TTL."""
     kept = arena.party("java", "redisson-kept", LEASE_MS).await_ready()
     assert kept.acquire() == "held"
     bowline.send(f"acquire {PATIENCE_MS}")
-    await_bowline_waiting(arena)
+    await_bowline_waiting()
     arena.server.cli("pexpire", KEY, "20000")
     arena.wait_until("the watchdog", lambda: int(arena.server.cli("pttl", KEY)) > 20000)
     assert kept.release() == "released"
@@ -168,17 +140,8 @@ def test_release_of_bowline_wakes_redisson(arena, profile, algorithm):
     assert bowline.release() == "released"
     assert redisson.read_reply() == "held"
     # One attempt before the subscription, one after it, one after the message: no polling.
-    assert calls(arena, "hincrby") == 1
+    assert arena.server.calls("hincrby") == 1
     assert redisson.release() == "released"
-
-
-def test_release_of_redisson_wakes_bowline(arena, redisson, bowline):
-    assert redisson.acquire() == "held"
-    bowline.send(f"acquire {PATIENCE_MS}")
-    await_bowline_waiting(arena)
-    assert redisson.release() == "released"
-    assert bowline.read_reply() == "held"
-    assert bowline.release() == "released"
 
 
 def test_hold_is_lost_after_force_unlock_of_redisson(arena, redisson, bowline):
@@ -191,40 +154,6 @@ def test_hold_is_lost_after_force_unlock_of_redisson(arena, redisson, bowline):
     assert redisson.read_reply() == "held"
     assert bowline.release() == "lost"
     assert redisson.release() == "released"
-
-
-# ---- killed processes ---------------------------------------------------------------------------------
-
-
-def test_redisson_acquires_after_the_lease_of_a_killed_bowline(arena, redisson):
-    bowline = arena.bowline("profile=redisson", SHORT_MS).await_ready()
-    assert bowline.acquire() == "held"
-    bowline.kill()
-    assert redisson.acquire() == "busy"
-    assert redisson.acquire(PATIENCE_MS) == "held"
-    assert redisson.release() == "released"
-    assert arena.server.keys() == []
-
-
-def test_bowline_acquires_after_the_lease_of_a_killed_redisson(arena, bowline):
-    redisson = arena.party("java", "redisson", SHORT_MS).await_ready()
-    assert redisson.acquire() == "held"
-    redisson.kill()
-    assert bowline.acquire() == "busy"
-    assert bowline.acquire(PATIENCE_MS) == "held"
-    assert bowline.release() == "released"
-    assert arena.server.keys() == []
-
-
-def test_killed_waiter_does_not_block_others(arena, redisson, bowline):
-    other = arena.bowline("profile=redisson", LEASE_MS).await_ready()
-    assert redisson.acquire() == "held"
-    bowline.send(f"acquire {PATIENCE_MS}")
-    await_bowline_waiting(arena)
-    bowline.kill()
-    assert redisson.release() == "released"
-    assert other.acquire() == "held"
-    assert other.release() == "released"
 
 
 # ---- fences ----------------------------------------------------------------------------------------
@@ -264,17 +193,13 @@ def test_doctor_has_the_scripts_of_redisson(arena, algorithm, program):
 
 @pytest.mark.parametrize("algorithm", ["redisson", "redisson-fenced"])
 def test_never_two_holders(arena, algorithm):
-    parties = []
-    for _ in range(2):
-        parties.append(arena.party("java", algorithm, LEASE_MS))
-        parties.append(arena.bowline(f"profile={algorithm}", LEASE_MS))
-    outcome = arena.contend(parties, COUNT)
-    for side in ("foreign", "bowline"):
-        assert outcome.total("acquired", side) == 2 * COUNT
-    for fault in ("overlaps", "lost", "gave_up", "errors", "stolen"):
-        assert outcome.total(fault) == 0, f"{fault}: {outcome}"
-    assert outcome.overlaps == 0, outcome
-    assert outcome.handoffs > COUNT // 4, outcome
+    outcome = arena.contend_in_pairs(
+        lambda: arena.party("java", algorithm, LEASE_MS),
+        lambda: arena.bowline(f"profile={algorithm}", LEASE_MS),
+        COUNT,
+    )
+    assert outcome.total("stolen") == 0, outcome
+    outcome.check_exclusion(COUNT // 4)
     # Each hold counts once. Redisson deletes the key of its last release when it has the reply.
     if algorithm == "redisson-fenced":
         assert arena.server.cli("get", COUNTER) == str(4 * COUNT)

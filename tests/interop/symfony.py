@@ -14,13 +14,12 @@ import re
 import pytest
 
 from interop.arena import KEY
+from interop.profiles import *  # noqa: F403 (its cases)
 
 VERSIONS = ["symfony-5", "symfony-7"]
 ABSENT = os.environ.get("BOWLINE_ABSENT", "").split()
 
-LEASE_MS = 600_000
-SHORT_MS = 2000
-PATIENCE_MS = 60_000
+PROFILE = "symfony"
 COUNT = int(os.environ.get("BOWLINE_SYMFONY_COUNT", "100"))
 TOKEN = re.compile(r"[A-Za-z0-9+/]{43}=")
 
@@ -33,13 +32,24 @@ def version(request):
 
 
 @pytest.fixture
-def symfony(arena, version):
-    return arena.party(version, "symfony", LEASE_MS).await_ready()
+def start_library(arena, version):
+    return lambda lease_ms: arena.party(version, "symfony", lease_ms).await_ready()
 
 
 @pytest.fixture
-def bowline(arena):
-    return arena.bowline("profile=symfony", LEASE_MS).await_ready()
+def symfony(library):
+    return library
+
+
+@pytest.fixture
+def await_bowline_waiting(arena):
+    """Waits until it has enabled tracking and tried again afterwards: each attempt sends TIME."""
+    def wait():
+        before = arena.server.calls("time")
+        arena.wait_until("the waiter", lambda: "tracking_clients:1" in arena.server.cli("info", "clients"))
+        arena.wait_until("the attempt", lambda: arena.server.calls("time") > before)
+
+    return wait
 
 
 def members(arena):
@@ -48,32 +58,7 @@ def members(arena):
     return dict(zip(words[::2], words[1::2]))
 
 
-def calls(arena, command):
-    found = re.search(rf"cmdstat_{command}:calls=(\d+),", arena.server.cli("info", "commandstats"))
-    return int(found.group(1)) if found else 0
-
-
-def await_bowline_waiting(arena):
-    """Waits until it has enabled tracking and tried again afterwards: each attempt sends TIME."""
-    before = calls(arena, "time")
-    arena.wait_until("the waiter", lambda: "tracking_clients:1" in arena.server.cli("info", "clients"))
-    arena.wait_until("the attempt", lambda: calls(arena, "time") > before)
-
-
 # ---- exclusion ------------------------------------------------------------------------------------
-
-
-def test_bowline_is_busy_and_leaves_a_hold_of_symfony_unchanged(arena, symfony, bowline):
-    assert symfony.acquire() == "held"
-    value = arena.server.dump()
-    assert bowline.acquire() == "busy"
-    assert bowline.acquire(300) == "busy"
-    assert arena.server.dump() == value
-    assert symfony.ask("acquired") == "yes"
-    assert symfony.release() == "released"
-    assert bowline.acquire() == "held"
-    assert bowline.release() == "released"
-    assert arena.server.keys() == []
 
 
 def test_symfony_is_busy_without_an_exception_while_bowline_holds(arena, symfony, bowline):
@@ -93,18 +78,13 @@ def test_symfony_is_busy_without_an_exception_while_bowline_holds(arena, symfony
     assert arena.server.keys() == []
 
 
-def test_release_leaves_a_later_hold_of_the_other_unchanged(arena, symfony, bowline):
-    assert bowline.acquire() == "held"
-    arena.server.cli("del", KEY)
+def test_refresh_of_a_lost_hold_leaves_that_of_bowline_unchanged(arena, symfony, bowline):
     assert symfony.acquire() == "held"
-    value = arena.server.dump()
-    assert bowline.release() == "lost"
-    assert arena.server.dump() == value
+    assert symfony.ask("acquired") == "yes"
     arena.server.cli("del", KEY)
     assert bowline.acquire() == "held"
     value = arena.server.dump()
     assert symfony.ask("refresh") == "conflict"
-    assert symfony.release() == "lost"
     assert arena.server.dump() == value
 
 
@@ -122,10 +102,10 @@ def test_bowline_is_busy_until_the_last_reader_released(arena, version, symfony,
     assert symfony.ask("read") == "busy"
 
 
-def test_refresh_succeeds_while_bowline_waits(arena, symfony, bowline):
+def test_refresh_succeeds_while_bowline_waits(arena, symfony, bowline, await_bowline_waiting):
     assert symfony.acquire() == "held"
     bowline.send(f"acquire {PATIENCE_MS}")
-    await_bowline_waiting(arena)
+    await_bowline_waiting()
     before = members(arena)
     assert symfony.ask("refresh") == "refreshed"
     after = members(arena)
@@ -148,57 +128,14 @@ def test_versions_of_symfony_exclude_each_other_and_bowline(arena, bowline):
 # ---- wake-ups -------------------------------------------------------------------------------------
 
 
-def test_release_of_symfony_wakes_bowline(arena, symfony, bowline):
-    assert symfony.acquire() == "held"
-    bowline.send(f"acquire {PATIENCE_MS}")
-    await_bowline_waiting(arena)
-    assert symfony.release() == "released"
-    assert bowline.read_reply() == "held"
-    assert bowline.release() == "released"
-
-
 def test_blocked_symfony_acquires_after_a_release_of_bowline(arena, symfony, bowline):
     assert bowline.acquire() == "held"
-    before = calls(arena, "zremrangebyscore")
+    before = arena.server.calls("zremrangebyscore")
     symfony.send("wait")
-    arena.wait_until("two attempts", lambda: calls(arena, "zremrangebyscore") >= before + 2)
+    arena.wait_until("two attempts", lambda: arena.server.calls("zremrangebyscore") >= before + 2)
     assert bowline.release() == "released"
     assert symfony.read_reply() == "held"
     assert symfony.release() == "released"
-
-
-# ---- killed processes ---------------------------------------------------------------------------------
-
-
-def test_symfony_acquires_after_the_lease_of_a_killed_bowline(arena, symfony):
-    bowline = arena.bowline("profile=symfony", SHORT_MS).await_ready()
-    assert bowline.acquire() == "held"
-    bowline.kill()
-    assert symfony.acquire() == "busy"
-    assert symfony.acquire(PATIENCE_MS) == "held"
-    assert symfony.release() == "released"
-    assert arena.server.keys() == []
-
-
-def test_bowline_acquires_after_the_lease_of_a_killed_symfony(arena, version, bowline):
-    symfony = arena.party(version, "symfony", SHORT_MS).await_ready()
-    assert symfony.acquire() == "held"
-    symfony.kill()
-    assert bowline.acquire() == "busy"
-    assert bowline.acquire(PATIENCE_MS) == "held"
-    assert bowline.release() == "released"
-    assert arena.server.keys() == []
-
-
-def test_killed_waiter_does_not_block_others(arena, symfony, bowline):
-    other = arena.bowline("profile=symfony", LEASE_MS).await_ready()
-    assert symfony.acquire() == "held"
-    bowline.send(f"acquire {PATIENCE_MS}")
-    await_bowline_waiting(arena)
-    bowline.kill()
-    assert symfony.release() == "released"
-    assert other.acquire() == "held"
-    assert other.release() == "released"
 
 
 # ---- the doctor --------------------------------------------------------------------------
@@ -221,15 +158,11 @@ def test_doctor_has_the_scripts_of_symfony(arena, symfony):
 
 
 def test_never_two_holders(arena, version):
-    parties = []
-    for _ in range(2):
-        parties.append(arena.party(version, "symfony", LEASE_MS))
-        parties.append(arena.bowline("profile=symfony", LEASE_MS))
-    outcome = arena.contend(parties, COUNT)
-    for side in ("foreign", "bowline"):
-        assert outcome.total("acquired", side) == 2 * COUNT
-    for fault in ("overlaps", "lost", "gave_up", "errors", "stolen"):
-        assert outcome.total(fault) == 0, f"{fault}: {outcome}"
-    assert outcome.overlaps == 0, outcome
-    assert outcome.handoffs > COUNT // 4, outcome
+    outcome = arena.contend_in_pairs(
+        lambda: arena.party(version, "symfony", LEASE_MS),
+        lambda: arena.bowline("profile=symfony", LEASE_MS),
+        COUNT,
+    )
+    assert outcome.total("stolen") == 0, outcome
+    outcome.check_exclusion(COUNT // 4)
     assert arena.server.keys() == []

@@ -205,21 +205,17 @@ def test_two_of_each_side_exclude_each_other(arena, pair):
     lease_ms = MOVED_LEASE_MS if pair.moves_stamps else LEASE_MS
     # With a long pause each hold takes longer.
     count = COUNT if pair.pause_ms < 50 else COUNT // 3
-    parties = []
-    for _ in range(2):
-        parties.append(foreigner(arena, pair, lease_ms))
-        parties.append(arena.bowline(pair.query, lease_ms, pair.pause_ms))
-    outcome = arena.contend(parties, count)
-    for side in ("foreign", "bowline"):
-        assert outcome.total("acquired", side) == 2 * count, outcome
-    assert outcome.total("gave_up") == 0, outcome
-    assert outcome.total("errors") == 0, outcome
+    outcome = arena.contend_in_pairs(
+        lambda: foreigner(arena, pair, lease_ms),
+        lambda: arena.bowline(pair.query, lease_ms, pair.pause_ms),
+        count,
+    )
     # Proves contention: the lock changed sides.
     assert outcome.handoffs >= 3, outcome
     check_known_faults(pair, outcome)
     if not pair.moves_stamps:
         check_remaining_keys(arena, pair)
-    assert [party.end() for party in parties] == [0, 0, 0, 0]
+    assert [party.end() for party in arena.parties] == [0, 0, 0, 0]
 
 
 def check_known_faults(pair, outcome):

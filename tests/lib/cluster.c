@@ -281,17 +281,6 @@ void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to)
             must_ok(c->nodes[i], command);
 }
 
-void cluster_switch(cluster *c, int slot, unsigned from, unsigned to)
-{
-    assert_true(server_comes_to(c->nodes[to], "master_link_status:up", "INFO replication"));
-    for (int i = 0; i < 5 && cluster_owner(c, from, slot) == from; i++) { /* the command may fail */
-        assert_string_equal(server_ask(c->nodes[to], "CLUSTER FAILOVER"), "OK");
-        for (int n = 0; n < 700 && cluster_owner(c, from, slot) == from; n++)
-            sleep_ms(10);
-    }
-    assert_true(cluster_leaves(c, slot, from));
-}
-
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 static bool node_becomes_empty(server *s)

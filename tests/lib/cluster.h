@@ -51,10 +51,6 @@ void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to);
 
-/* The replica takes over all slots of the primary, which is still running.  Waits until that
- * follows it, and then until each running node knows. */
-void cluster_switch(cluster *c, int slot, unsigned from, unsigned to);
-
 /* As server_becomes_empty, for every running node, and for keys of any kind. */
 bool cluster_becomes_empty(cluster *c);
 

@@ -53,12 +53,6 @@ bool server_has_sharded_channels(server *s)
     return at != NULL && strtol(at + strlen(mark), NULL, 10) >= 7;
 }
 
-const char *queue_push_channels(server *s)
-{
-    return server_ask(s, "PUBSUB %s",
-                      server_has_sharded_channels(s) ? "SHARDCHANNELS" : "CHANNELS");
-}
-
 long queue_push_count(server *s)
 {
     return server_command_count(s, "spublish") + server_command_count(s, "publish");
@@ -68,21 +62,4 @@ void queue_await_join(server *s, waiter *w, bowline_client *client, const char *
 {
     waiter_start(w, client, name, 60000);
     assert_true(queue_await_size(s, name, nth));
-}
-
-bool queue_await_subscribers(server *s, const char *name)
-{
-    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
-        const char *members  = server_ask(s, "ZRANGE bowline:{%s}:bwl.q 0 -1", name);
-        const char *channels = queue_push_channels(s);
-        bool        all      = true;
-        char        push_channel[33];
-        for (const char *at = members; (at = strstr(at, "bowline:i:")) != NULL; at++) {
-            (void)snprintf(push_channel, sizeof push_channel, "%.32s", at);
-            all = all && strstr(channels, push_channel) != NULL;
-        }
-        if (all)
-            return true;
-    }
-    return false;
 }

@@ -20,15 +20,10 @@ long server_command_count(server *s, const char *command);
 /* Whether the server has sharded channels (from 7.0 on). */
 bool server_has_sharded_channels(server *s);
 
-/* The subscribed push channels; and the number of published pushes, as server_command_count. */
-const char *queue_push_channels(server *s);
-long        queue_push_count(server *s);
+/* The number of published pushes, as server_command_count. */
+long queue_push_count(server *s);
 
 /* Starts to wait, and returns when the waiter is in the queue as the `nth`. */
 void queue_await_join(server *s, waiter *w, bowline_client *client, const char *name, long nth);
-
-/* Waits, ten seconds at most, until the push channel of each waiter has a subscriber.  Skips a
- * waiter whose connection ends when it is granted the lock. */
-bool queue_await_subscribers(server *s, const char *name);
 
 #endif

@@ -91,6 +91,9 @@ __attribute__((format(printf, 2, 3))) const char *server_may_say(server *s, cons
 /* Sends a command without reading the reply.  Returns the descriptor; close it. */
 __attribute__((format(printf, 2, 3))) int server_say(server *s, const char *format, ...);
 
+/* What such a connection receives next, within ten seconds; lives until the next call. */
+const char *server_heard(int fd);
+
 /* Closes every connection, also those of subscribers, which the server counts as another kind. */
 void server_hang_up(server *s);
 

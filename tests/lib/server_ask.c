@@ -5,6 +5,7 @@
 #include "tests/lib/server_inside.h"
 #include "tests/lib/testing.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -238,4 +239,15 @@ const char *server_fill_to_load_slowly(server *s)
                      is_new ? 500 : 400000);
     return is_new ? "--key-load-delay 20000 --loading-process-events-interval-bytes 1024"
                   : "--key-load-delay 20000";
+}
+
+const char *server_heard(int fd)
+{
+    static char   text[500];
+    struct pollfd something = { .fd = fd, .events = POLLIN };
+
+    assert_int_equal(poll(&something, 1, 10000), 1);
+    ssize_t size              = read(fd, text, sizeof text - 1);
+    text[size > 0 ? size : 0] = '\0';
+    return text;
 }

@@ -93,15 +93,6 @@ void    sleep_ms(int64_t ms);
 /* A connection that was silent for so long is checked before it is used. */
 enum { IDLE_MS = 10 };
 
-/* The bytes of a conversation that are tested: first, first + step, ... */
-typedef struct byte_steps {
-    int64_t first;
-    int64_t step;
-} byte_steps;
-
-/* Every `step`th one, from a random first one on, which is printed; all if BOWLINE_THOROUGH=1. */
-byte_steps some_bytes(int64_t step);
-
 /* The numbers of descriptors and threads of this process. */
 unsigned count_descriptors(void);
 unsigned count_threads(void);
@@ -113,5 +104,12 @@ int in_child(int (*body)(void *arg), void *arg);
 
 /* In a child: prints `what` on stderr and counts it, if `holds` is false. */
 void child_expects(int *failed, bool holds, const char *what);
+
+/* Returns true if a hold that must be kept in this round was kept and then released with OK.
+ * False: the machine was too slow (the renewal thread, the server or the caller may stop for a
+ * lease): repeat the round, twenty times at most. */
+#define keeps_in_round(kept, status, round) \
+    keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
+bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);
 
 #endif

@@ -6,10 +6,8 @@
  * A user with exactly one rule uses a lock, whose slot moves while it is held.  Then the test
  * removes one item: either a result differs, or a node has refused a command.
  */
-#include "doctor/rights.h"
+#include "rights_story.h"
 #include "tests/lib/cluster.h"
-#include "tests/lib/suite.h"
-#include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,55 +25,6 @@ static int end(void **state)
 {
     cluster_stop(c);
     return 0;
-}
-
-/* ---- results --------------------------------------------------------------------------------- */
-
-static char   story[1024];
-static size_t story_size;
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    story_size +=
-        (size_t)vsnprintf(story + story_size, sizeof story - story_size, format, arguments);
-    va_end(arguments);
-    assert_true(story_size < sizeof story);
-}
-
-static void note_status(const char *step, int status)
-{
-    note("%s %s; ", step, bowline_status_name(status));
-}
-
-/* Optional: a lock works without these. */
-static bool is_optional(const char *object)
-{
-    static const char *const names[] = { "info", "script", "client", "mget", "cluster" };
-
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strncmp(object, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-static unsigned note_refusals(void)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
-        const char *log = server_ask(c->nodes[i], "ACL LOG 32");
-        for (const char *at = log; (at = strstr(at, "object ")) != NULL; at++) {
-            const char *object = at + strlen("object ");
-            if (is_optional(object))
-                continue;
-            note("refused %.*s; ", (int)strcspn(object, " "), object);
-            count++;
-        }
-    }
-    return count;
 }
 
 /* ---- use of a lock --------------------------------------------------------------------------- */
@@ -131,29 +80,19 @@ static void use_lock(const char *options, int slot)
 
 static void use_lock_without(const char *options, int slot, const rights *r, unsigned but)
 {
-    char   rule[4096];
-    size_t size = (size_t)snprintf(rule, sizeof rule, "reset on >right resetchannels");
-
-    for (unsigned i = 0; i < r->count; i++)
-        if (i != but)
-            size += (size_t)snprintf(rule + size, sizeof rule - size, " %s", r->items[i]);
-    assert_true(size < sizeof rule);
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
-        assert_string_equal(server_ask(c->nodes[i], "FLUSHALL"), "OK");
-        assert_string_equal(server_ask(c->nodes[i], "ACL SETUSER few %s", rule), "OK");
-        assert_string_equal(server_ask(c->nodes[i], "ACL LOG RESET"), "OK");
-    }
-    story_size = 0;
-    story[0]   = '\0';
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        allow(c->nodes[i], r, but);
+    forget_story();
     use_lock(options, slot);
 }
 
-static bool has(const rights *r, const char *item)
+static unsigned note_refusals(void)
 {
-    for (unsigned i = 0; i < r->count; i++)
-        if (strcmp(r->items[i], item) == 0)
-            return true;
-    return false;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        count += note_refusals_of(c->nodes[i]);
+    return count;
 }
 
 /* Every item that the rule of a single server does not have is in `items`. */

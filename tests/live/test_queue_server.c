@@ -1,37 +1,22 @@
 /*
- * test_queue_server.c -- protocol queue on a server in an unusual state: foreign locks, keys of
- * another type, flushed scripts, a restart without data.
+ * test_queue_server.c -- protocol queue on a server in an unusual state: foreign locks, locks and
+ * waiters of another version, keys of another type, dead waiters, a full queue, older data.
  */
 #include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { BOUND = 3 };
+
 static char url[200];
+static char bounded_url[220];
 
 /* ---- foreign locks --------------------------------------------------------------------------- */
-
-static void check_wait_for_foreign_lock(const char *set, const char *ends)
-{
-    waiter w;
-
-    bowline_client *client = must_open(url);
-    (void)server_ask(redis, "%s", set);
-    assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
-    queue_await_join(redis, &w, client, "x", 1);
-    sleep_ms(200); /* a few heartbeats */
-    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
-    assert_false(atomic_load(&w.ended));
-    (void)server_ask(redis, "%s", ends);
-    assert_true(waiter_ends(&w));
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    must_release(w.hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
-}
 
 /* A failed test may have left keys. */
 static int delete_all_keys(void **state)
@@ -43,9 +28,30 @@ static int delete_all_keys(void **state)
 
 FIXTURE(delete_all_keys, NULL)
 
+/* A list is a foreign value too. */
 TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
 {
-    check_wait_for_foreign_lock("SET bowline:{x} of-another", "DEL bowline:{x}");
+    static const char *const sets[] = { "SET bowline:{x} of-another", "RPUSH bowline:{x} 1" };
+
+    for (size_t i = 0; i < COUNT_OF(sets); i++) {
+        waiter          w;
+        bowline_client *client = must_open(url);
+        (void)server_ask(redis, "%s", sets[i]);
+        char *dump = strdup(server_ask(redis, "DUMP bowline:{x}"));
+        assert_non_null(dump);
+        assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
+        queue_await_join(redis, &w, client, "x", 1);
+        sleep_ms(200); /* a few heartbeats */
+        assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), dump);
+        assert_false(atomic_load(&w.ended));
+        (void)server_ask(redis, "DEL bowline:{x}");
+        assert_true(waiter_ends(&w));
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        must_release(w.hold);
+        free(dump);
+        bowline_close(client);
+        assert_true(queue_await_no_keys(redis));
+    }
 }
 
 TEST(release_leaves_a_foreign_lock_unchanged)
@@ -56,23 +62,6 @@ TEST(release_leaves_a_foreign_lock_unchanged)
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     (void)server_ask(redis, "DEL bowline:{x}");
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
-}
-
-/* A list is a foreign value. */
-TEST(waiter_acquires_after_a_foreign_list)
-{
-    waiter w;
-
-    bowline_client *client = must_open(url);
-    (void)server_ask(redis, "RPUSH bowline:{x} 1");
-    assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
-    queue_await_join(redis, &w, client, "x", 1);
-    assert_string_equal(server_ask(redis, "LLEN bowline:{x}"), "1");
-    (void)server_ask(redis, "DEL bowline:{x}");
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    must_release(w.hold);
     bowline_close(client);
     assert_true(queue_await_no_keys(redis));
 }
@@ -130,74 +119,19 @@ TEST(invalid_queue_entries_are_deleted)
     assert_true(queue_await_no_keys(redis));
 }
 
-/* ---- flushed scripts ------------------------------------------------------------------------- */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
-TEST(queue_works_when_scripts_are_flushed)
+static void fence_rises_after(const char *first, const char *second)
 {
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    for (int i = 0; i < 20; i++) {
-        waiter        w;
-        bowline_hold *hold = must_acquire(client, "x");
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        queue_await_join(redis, &w, other, "x", 1);
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        must_release(hold);
-        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        assert_status(BOWLINE_OK, bowline_extend(w.hold, 0, NULL), NULL);
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        must_release(w.hold);
-        (void)server_ask(redis, "SCRIPT FLUSH");
-    }
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
-}
-
-/* ---- restart --------------------------------------------------------------------------------- */
-
-TEST(restart_without_data_is_a_loss_and_fences_rise)
-{
-    uint64_t fence = 0;
-
-    bowline_client *client = must_open(url);
-    for (int i = 0; i < 3; i++) {
-        bowline_hold *hold = must_acquire(client, "x");
-        assert_true(bowline_hold_fence(hold) > fence);
-        fence = bowline_hold_fence(hold);
-        server_kill(redis);
-        server_start_again(redis);
-        for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0; sleep_ms(2))
-            assert_true(clock_ms() < end);
-        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    }
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
-}
-
-TEST(waiters_survive_a_restart_without_data)
-{
-    waiter waiters[3];
-
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    for (int i = 0; i < 3; i++)
-        queue_await_join(redis, &waiters[i], client, "x", i + 1);
-    server_kill(redis);
-    server_start_again(redis);
-    for (int left = 3; left > 0;) {
-        for (int i = 0; i < 3; i++) {
-            if (waiters[i].client == NULL || !atomic_load(&waiters[i].ended))
-                continue;
-            assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
-            must_release(waiters[i].hold);
-            waiters[i].client = NULL;
-            left--;
-        }
-        sleep_ms(1);
-    }
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    uint64_t        fence  = bowline_hold_fence(hold);
+    must_release(hold);
+    (void)server_ask(redis, "%s", first);
+    (void)server_ask(redis, "%s", second);
+    hold = must_acquire(client, "x");
+    assert_true(bowline_hold_fence(hold) > fence);
+    must_release(hold);
     bowline_close(client);
     assert_true(queue_await_no_keys(redis));
 }
@@ -205,32 +139,13 @@ TEST(waiters_survive_a_restart_without_data)
 /* The fence counter is deleted, the connection stays. */
 TEST(fences_rise_after_flushall)
 {
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    uint64_t        fence  = bowline_hold_fence(hold);
-    must_release(hold);
-    (void)server_ask(redis, "FLUSHALL");
-    hold = must_acquire(client, "x");
-    assert_true(bowline_hold_fence(hold) > fence);
-    must_release(hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    fence_rises_after("FLUSHALL", "PING");
 }
 
-/* The server has older data: the counter is behind by an hour. */
+/* The server has older data: the counter is behind by an hour; it ends connections as a restart. */
 TEST(fences_rise_after_older_data_was_restored)
 {
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    uint64_t        fence  = bowline_hold_fence(hold);
-    must_release(hold);
-    (void)server_ask(redis, "DECRBY bowline:f 3600000000");
-    (void)server_ask(redis, "CLIENT KILL TYPE pubsub"); /* as a restart does */
-    hold = must_acquire(client, "x");
-    assert_true(bowline_hold_fence(hold) > fence);
-    must_release(hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    fence_rises_after("DECRBY bowline:f 3600000000", "CLIENT KILL TYPE pubsub");
 }
 
 /* ---- keys of another type -------------------------------------------------------------------- */
@@ -250,6 +165,256 @@ TEST(release_is_refused_when_the_queue_has_another_type)
     assert_true(queue_await_no_keys(redis));
 }
 
+/* ---- another version of itself: see "Versions" in docs/wire.md ------------------------------- */
+
+#define OF_ANOTHER "b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
+#define TTL_MS     600000
+
+static void assert_untouched(void)
+{
+    assert_string_equal(server_ask(redis, "GET bowline:{x}"), OF_ANOTHER);
+    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > TTL_MS / 2);
+}
+
+/* The error names the version, the key stays unchanged, and the waiter acquires the lock when the
+ * key is gone, although no push arrives. */
+TEST(waiter_acquires_after_a_lock_of_another_version)
+{
+    waiter         w;
+    bowline_hold  *never  = NULL;
+    bowline_error  error  = { 0 };
+    bowline_holder holder = { .size = sizeof holder };
+
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
+    assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 0, &error), &error);
+    assert_non_null(strstr(error.text, "another version of bowline (b2)"));
+    assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
+    assert_true(holder.held && holder.foreign);
+    assert_non_null(strstr(holder.note, "(b2)"));
+    queue_await_join(redis, &w, client, "x", 1);
+    sleep_ms(300); /* a few heartbeats */
+    assert_false(atomic_load(&w.ended));
+    assert_untouched();
+    (void)server_ask(redis, "DEL bowline:{x}");
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
+TEST(release_leaves_a_lock_of_another_version_unchanged)
+{
+    for (int i = 0; i < 2; i++) {
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
+        if (i == 0)
+            assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+        bowline_close(client);
+        assert_untouched();
+        (void)server_ask(redis, "DEL bowline:{x}");
+        assert_true(queue_await_no_keys(redis));
+    }
+}
+
+/* Another version has its own queue. An entry of it in our queue is deleted like any invalid one:
+ * it gets no grant and delays no waiter. */
+TEST(queue_entry_of_another_version_is_skipped)
+{
+    static const char *const members[] = {
+        OF_ANOTHER " 1.0 bowline:i:2222222222222222222222 2000",
+        OF_ANOTHER " 1.0 bowline:i:2222222222222222222222 2000 more",
+        "b1:aa 1.0 bowline:i:2222222222222222222222 2000 more",
+        "b1:aa 1.0 bowline:i:2222222222222222222222",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        waiter          w;
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        int             fd     = server_say(redis, "%s bowline:i:2222222222222222222222",
+                            server_has_sharded_channels(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 '%s'", members[i]);
+        queue_await_join(redis, &w, client, "x", 2);
+        (void)server_ask(redis, "CONFIG RESETSTAT");
+        must_release(hold);
+        const char *has_it = server_ask(redis, "GET bowline:{x}"); /* the owner after the release */
+        assert_true(strncmp(has_it, members[i], strcspn(members[i], " ")) != 0);
+        assert_int_equal(server_command_count(redis, "zpopmin"), 2);
+        assert_true(waiter_ends(&w));
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        assert_int_equal(queue_push_count(redis), 1);
+        assert_string_equal(server_ask(redis, "EXISTS bowline:{x}:bwl.q"), "0");
+        must_release(w.hold);
+        (void)close(fd);
+        bowline_close(client);
+        assert_true(queue_await_no_keys(redis));
+    }
+}
+
+/* The value must not keep the larger buffer of a string that the script built: see
+ * docs/design/bytes.md. */
+TEST(lock_uses_as_much_memory_as_a_plain_set)
+{
+    char held[24];
+
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "nightly-report-1");
+    assert_string_equal(server_ask(redis, "STRLEN bowline:{nightly-report-1}"), "28");
+    (void)snprintf(held, sizeof held, "%s",
+                   server_ask(redis, "MEMORY USAGE bowline:{nightly-report-1}"));
+    must_release(hold);
+    (void)server_ask(redis, "SET bowline:{nightly-report-1} b1:sessionettokenettokenette PX 9999");
+    assert_string_equal(server_ask(redis, "MEMORY USAGE bowline:{nightly-report-1}"), held);
+    (void)server_ask(redis, "DEL bowline:{nightly-report-1}");
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
+/* ---- dead waiters ---------------------------------------------------------------------------- */
+
+/* The live waiter behind ten thousand dead ones is granted the lock after the release: each script
+ * call skips 64. */
+TEST(ten_thousand_dead_waiters_are_skipped)
+{
+    enum { DEAD = 10000, EACH = 64, OTHER_CALLS = 8 };
+    char   unlimited_url[200];
+    waiter live;
+
+    (void)snprintf(unlimited_url, sizeof unlimited_url, "%s?queue-max=0", redis->tcp_url);
+    bowline_client *client = must_open(unlimited_url);
+    bowline_client *other  = must_open(unlimited_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
+                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
+                     DEAD);
+    queue_await_join(redis, &live, other, "x", DEAD + 1);
+    long calls_before = server_command_count(redis, "evalsha");
+    must_release(hold);
+    assert_int_equal(waiter_join(&live), BOWLINE_OK);
+    must_release(live.hold);
+    assert_in_range(server_command_count(redis, "evalsha") - calls_before, DEAD / EACH,
+                    DEAD / EACH + OTHER_CALLS);
+    bowline_close(client);
+    bowline_close(other);
+    assert_true(queue_await_no_keys(redis));
+}
+
+/* One script call skips 64 members of the queue. A waiter behind them may be alive. */
+TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
+{
+    enum { EACH = 64 };
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
+                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
+                     EACH + 1);
+    assert_status(BOWLINE_BUSY, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), "1");
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
+/* ---- a full queue ---------------------------------------------------------------------------- */
+
+/* A waiter that lost its queue entry rejoins with its ticket, although the queue is full now. */
+TEST(earlier_waiter_rejoins_a_full_queue)
+{
+    waiter w[BOUND];
+
+    bowline_client *client = must_open(bounded_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    queue_await_join(redis, &w[0], client, "x", 1);
+    (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
+    for (int i = 1; i < BOUND + 1; i++) /* usually before its next heartbeat */
+        (void)server_ask(
+            redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
+    assert_true(queue_await_size(redis, "x", BOUND + 1));
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
+    must_release(w[0].hold);
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
+/* The lock is free and the queue is full of dead waiters: the acquire succeeds. */
+TEST(acquire_succeeds_when_the_queue_is_full_of_dead_waiters)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    bowline_client *client = must_open(bounded_url);
+    for (int i = 0; i < 2 * BOUND; i++)
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:v%d n bowline:i:%d 2000'", i + 1, i,
+                         i);
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 5000, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
+/* ---- confirmation of a grant ----------------------------------------------------------------- */
+
+/* A waiter confirms its grant a moment later, unless no thread would do it, or the grant is too
+ * short: see docs/design/hand-over-cost.md. */
+TEST(grant_is_confirmed_at_once_without_a_renewal_thread)
+{
+    waiter w;
+
+    bowline_client *client = must_open(url);
+    bowline_client *second = must_open_without_renewal_thread(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    queue_await_join(redis, &w, second, "x", 1);
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    for (int i = 0; strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) <= 2000; i++) {
+        assert_true(i < 1000);
+        sleep_ms(10);
+    }
+    must_release(w.hold);
+    bowline_close(second);
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
+/* A release that follows a confirmation in another packet is preceded by EXISTS. */
+TEST(short_grant_is_confirmed_at_once)
+{
+    unsigned at_once = 0;
+
+    bowline_client *client = must_open(url);
+    bowline_client *second = must_open_url("%s&lease=100ms&timeout=100ms", url);
+    for (int i = 0; i < 30; i++) {
+        waiter        w;
+        bowline_hold *hold = must_acquire(client, "x");
+        queue_await_join(redis, &w, second, "x", 1);
+        (void)server_ask(redis, "CONFIG RESETSTAT");
+        must_release(hold);
+        if (waiter_join(&w) != BOWLINE_OK) {
+            assert_true(came_too_late(w.status, &w.error));
+            continue;
+        }
+        if (bowline_release(w.hold, NULL) != BOWLINE_OK) /* the hold may have ended */
+            continue;
+        assert_true(server_command_count(redis, "exists") > 0);
+        at_once++;
+    }
+    assert_true(at_once > 0);
+    bowline_close(second);
+    bowline_close(client);
+    assert_true(queue_await_no_keys(redis));
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int open_server(void **state)
@@ -257,6 +422,7 @@ static int open_server(void **state)
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
+    (void)snprintf(bounded_url, sizeof bounded_url, "%s&queue-max=%d", url, BOUND);
     return 0;
 }
 

@@ -2,7 +2,6 @@
  * test_redis_keys.c -- the keys of protocol token on the server, to the byte; foreign keys, which
  * stay unchanged; and scripts that the server lost. Those of queue are in test_queue_server.c.
  */
-#include "tests/lib/judged.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -144,6 +143,29 @@ TEST(hold_is_lost_when_its_key_is_replaced)
         check_lost_to(foreign_keys[i].command, false);
         check_lost_to(foreign_keys[i].command, true);
     }
+}
+
+/* Another program removes or shortens the expiry. */
+TEST(extension_restores_the_expiry_of_the_key)
+{
+    bowline_client *client = must_open(url_with("?lease=20s&renew=off"));
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_holder  holder = { .size = sizeof holder };
+
+    (void)server_ask(redis, "PEXPIRE bowline:{x} 10000");
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 10000);
+    for (int extends = 1; extends >= 0; extends--) {
+        assert_string_equal(server_ask(redis, "PERSIST bowline:{x}"), "1");
+        assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, NULL), NULL);
+        assert_non_null(strstr(holder.note, "no expiry"));
+        if (extends) {
+            assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+            assert_in_range(atol(server_ask(redis, "PTTL bowline:{x}")), 1, 20000);
+        }
+    }
+    must_release(hold); /* also deletes a key without an expiry */
+    bowline_close(client);
 }
 
 /* ---- scripts that the server lost ------------------------------------------------------------ */

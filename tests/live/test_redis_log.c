@@ -2,7 +2,6 @@
  * test_redis_log.c -- the messages that on_log receives with a real server: their thread and their
  * order.
  */
-#include "tests/lib/proxy.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -95,18 +94,6 @@ TEST(loss_is_logged_in_the_next_call)
     assert_logged(&j, (const char *[]){ "3 lost: n: ", NULL });
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
-}
-
-TEST(ping_tries_again_until_there_is_a_connection)
-{
-    proxy_plan      breaks = { .fault = PROXY_CLOSE, .connections = 3 };
-    proxy          *p      = proxy_start(redis, &breaks);
-    bowline_client *client = must_open(proxy_url(p));
-
-    assert_status(BOWLINE_UNREACHABLE, bowline_ping(client, 0, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);
-    bowline_close(client);
-    proxy_stop(p);
 }
 
 AROUND(start_server, stop_server)

@@ -1,9 +1,9 @@
 /*
  * test_redis_process.c -- what the library does to its process while a connection is open: no
- * descriptor stays open on exec, no SIGPIPE, no signal handler, no output, and no CPU time when
- * idle.
+ * descriptor stays open on exec, no SIGPIPE, no signal handler, no output, no CPU time when idle,
+ * no call that blocks on a full socket; and commands that no caller waits for are sent.
  */
-#include "tests/lib/fake_server.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -63,57 +63,32 @@ TEST(descriptors_close_on_exec)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* Answers each command on any connection; hangs up when the flag is set. */
-static void answer_or_hang_up(fake_server *s, const fake_command *cmd, void *arg)
-{
-    const atomic_bool *hangs_up = arg;
-
-    if (cmd->nth == 0)
-        fake_say_hello(s, "7.0.0");
-    else if (atomic_load(hangs_up))
-        fake_hang_up(s);
-    else
-        fake_say(s, strncmp(cmd->words[0], "EVAL", 4) == 0 ? ":1\r\n" : "+OK\r\n");
-}
-
-/* This process has the default action for SIGPIPE, which ends it. */
+/* This process has the default action for SIGPIPE, which ends it.  The first request is in flight
+ * when the server closes the connection; at the second write the kernel knows that it has. */
 TEST(write_to_a_closed_connection_raises_no_sigpipe)
 {
-    atomic_bool     hangs_up = false;
-    fake_server    *s        = fake_start(answer_or_hang_up, &hangs_up);
-    bowline_client *client   = NULL;
-    bowline_hold   *holds[20];
-    char            url[100];
+    const char *const urls[] = { redis->tcp_url, redis->unix_url };
+    bowline_hold     *holds[20];
 
-    (void)snprintf(url, sizeof url, "%s?protocol=token", fake_url(s));
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
-    assert_status(BOWLINE_OK,
-                  bowline_open(&client,
-                               BOWLINE_OPTIONS(.url = url, .lease_ms = 1000, .reply_ms = 50,
-                                               .flags = BOWLINE_NO_THREAD),
-                               NULL),
-                  NULL);
-    for (int i = 0; i < 20; i++) {
-        char name[] = { (char)('a' + i), '\0' };
-        holds[i]    = must_acquire(client, name);
+    for (size_t u = 0; u < COUNT_OF(urls); u++) {
+        bowline_client *client = must_open_without_renewal_thread(urls[u]);
+        for (int i = 0; i < 20; i++) {
+            char name[] = { (char)('a' + i), '\0' };
+            holds[i]    = must_acquire(client, name);
+        }
+        (void)server_ask(redis, "CLIENT PAUSE 100 WRITE");
+        for (int i = 0; i < 20; i++) {
+            bowline_operation *op = NULL;
+            assert_status(BOWLINE_OK, bowline_release_start(&op, holds[i], NULL), NULL);
+            if (i == 0)
+                server_hang_up(redis);
+            sleep_ms(1);
+        }
+        bowline_close(client);
+        (void)server_ask(redis, "CLIENT UNPAUSE");
+        (void)server_ask(redis, "FLUSHALL");
     }
-    atomic_store(&hangs_up, true);
-    for (int i = 0; i < 20; i++) {
-        bowline_operation *op = NULL;
-        assert_status(BOWLINE_OK, bowline_release_start(&op, holds[i], NULL), NULL);
-        sleep_ms(1); /* at the second one the kernel knows that the peer closed */
-    }
-    bowline_close(client);
-    fake_stop(s);
-
-    client             = must_open(redis->unix_url);
-    bowline_hold *hold = must_acquire(client, "x");
-    server_hang_up(redis);
-    sleep_ms(IDLE_MS); /* a request in flight is another case */
-    bowline_operation *op = NULL;
-    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
-    bowline_close(client);
-    (void)server_ask(redis, "FLUSHALL");
 }
 
 static atomic_int alarms;
@@ -188,6 +163,74 @@ TEST(broken_connection_with_a_copy_in_a_child_uses_no_cpu)
     bowline_close(client);
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* ---- a full socket --------------------------------------------------------------------------- */
+
+/* The server stops reading, and the socket buffers are full: no call blocks, and no release is
+ * lost. */
+TEST(nowait_does_not_block_when_the_server_reads_nothing)
+{
+    enum { HOLDS = 900 };
+    static bowline_hold *holds[HOLDS];
+    char                 name[BOWLINE_NAME_MAX + 1];
+
+    for (unsigned queues = 0; queues < 2; queues++) {
+        bowline_client *client = must_open_url("%s?protocol=%s&timeout=20s", redis->unix_url,
+                                               queues ? "queue" : "token");
+        for (unsigned i = 0; i < HOLDS; i++) {
+            (void)snprintf(name, sizeof name, "%0*u", BOWLINE_NAME_MAX, i);
+            holds[i] = must_acquire(client, name);
+        }
+        server_signal(redis, SIGSTOP);
+        for (unsigned i = 0; i < HOLDS; i++)
+            assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
+        assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 0, NULL), NULL);
+        server_signal(redis, SIGCONT);
+        assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
+        bowline_close(client);
+    }
+}
+
+/* ---- commands that are held back ------------------------------------------------------------- */
+
+static long extensions(void)
+{
+    return server_command_count(redis, "evalsha") + server_command_count(redis, "eval");
+}
+
+/* The first command is sent at once.  The others are held back until its reply is read: then the
+ * renewal thread sends them, or a caller that waits; with an event loop none is held back. */
+TEST(coalesced_commands_are_sent_though_no_caller_waits)
+{
+    enum { HOLDS = 3, ROUNDS = 20, CALLER_WAITS = 1, EVENT_LOOP };
+    static const char *const names[HOLDS] = { "a", "b", "c" };
+
+    for (int how = 0; how <= EVENT_LOOP; how++) {
+        bowline_client *client = must_open_url("%s?protocol=token&lease=10m", redis->tcp_url);
+        bowline_hold   *holds[HOLDS];
+        for (unsigned i = 0; i < HOLDS; i++)
+            holds[i] = must_acquire(client, names[i]);
+        assert_status(BOWLINE_OK, bowline_extend(holds[0], 0, NULL),
+                      NULL); /* its script is known */
+        assert_true(how != EVENT_LOOP || bowline_fd(client) >= 0);
+        (void)server_ask(redis, "CONFIG RESETSTAT");
+        for (unsigned round = 1; round <= (how == EVENT_LOOP ? 1 : ROUNDS); round++) {
+            bowline_operation *ops[HOLDS];
+            for (unsigned i = 0; i < HOLDS; i++)
+                assert_status(BOWLINE_OK, bowline_extend_start(&ops[i], holds[i], 0, NULL), NULL);
+            if (how == CALLER_WAITS)
+                assert_status(BOWLINE_OK,
+                              bowline_operation_wait(ops[HOLDS - 1], BOWLINE_FOREVER, NULL), NULL);
+            for (int64_t end = clock_ms() + 10000; extensions() < round * HOLDS; sleep_ms(1))
+                assert_true(clock_ms() < end);
+            for (unsigned i = 0; i < HOLDS; i++)
+                assert_status(BOWLINE_OK, bowline_finish(ops[i], NULL), NULL);
+        }
+        for (unsigned i = 0; i < HOLDS; i++)
+            must_release(holds[i]);
+        bowline_close(client);
+    }
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
-#include <poll.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,18 +299,6 @@ TEST(profiles_warn_when_they_are_unsafe)
 
 /* ---- wake-ups -------------------------------------------------------------------------------- */
 
-/* What the connection receives within ten seconds. */
-static const char *receive(int fd)
-{
-    static char   text[500];
-    struct pollfd something = { .fd = fd, .events = POLLIN };
-
-    assert_int_equal(poll(&something, 1, 10000), 1);
-    ssize_t size              = read(fd, text, sizeof text - 1);
-    text[size > 0 ? size : 0] = '\0';
-    return text;
-}
-
 static void acquire_and_release(const char *profile)
 {
     bowline_client *client = open_profile(form_named(profile));
@@ -331,7 +318,7 @@ TEST(profiles_release_wakes_a_waiter_in_blpop)
         int             fd     = server_say(redis, "BLPOP %s 0", pairs[i][1]);
         assert_true(server_comes_to(redis, "blocked_clients:1", "INFO clients"));
         must_release(hold);
-        assert_non_null(strstr(receive(fd), pairs[i][1]));
+        assert_non_null(strstr(server_heard(fd), pairs[i][1]));
         (void)close(fd);
         assert_string_equal(server_ask(redis, "KEYS *"), "");
         bowline_close(client);
@@ -361,12 +348,12 @@ TEST(profiles_release_publishes_the_key)
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         int  fd = server_say(redis, "SUBSCRIBE %s", pairs[i][1]);
         char expected[200];
-        assert_non_null(strstr(receive(fd), "subscribe"));
+        assert_non_null(strstr(server_heard(fd), "subscribe"));
         acquire_and_release(pairs[i][0]);
         (void)snprintf(expected, sizeof expected,
                        "$7\r\nmessage\r\n$%zu\r\n%s\r\n$11\r\nreg:nightly", strlen(pairs[i][1]),
                        pairs[i][1]);
-        assert_non_null(strstr(receive(fd), expected));
+        assert_non_null(strstr(server_heard(fd), expected));
         (void)close(fd);
     }
 }

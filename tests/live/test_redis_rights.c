@@ -8,36 +8,15 @@
  *
  * Optional commands are not in a rule; refusals of those do not count.
  */
-#include "doctor/rights.h"
+#include "rights_story.h"
 #include "tests/lib/shared_server.h"
-#include "tests/lib/suite.h"
-#include "tests/lib/testing.h"
 
 #include <bowline/update.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static char   results[1024];
-static size_t results_size;
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    results_size +=
-        (size_t)vsnprintf(results + results_size, sizeof results - results_size, format, arguments);
-    va_end(arguments);
-    assert_true(results_size < sizeof results);
-}
-
-static void note_status(const char *step, int status)
-{
-    note("%s %s; ", step, bowline_status_name(status));
-}
+/* ---- story --------------------------------------------------------------------------------- */
 
 /* The URL of the user "few", with the options of the case. */
 static const char *url_with(const char *options)
@@ -235,45 +214,6 @@ static void use_update(const char *options)
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-/* Commands that are in no rule, because a lock works without them. */
-static bool is_optional(const char *object)
-{
-    static const char *const names[] = { "info", "script", "client", "mget" };
-
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strncmp(object, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Appends the refusals that count to the results. */
-static unsigned note_refusals(void)
-{
-    const char *log   = server_ask(redis, "ACL LOG 128");
-    unsigned    count = 0;
-
-    for (const char *at = log; (at = strstr(at, "object ")) != NULL; at++) {
-        const char *object = at + strlen("object ");
-        if (is_optional(object))
-            continue;
-        note("refused %.*s; ", (int)strcspn(object, " "), object);
-        count++;
-    }
-    return count;
-}
-
-static void allow(const rights *r, unsigned left_out)
-{
-    char   rule[4096];
-    size_t size = (size_t)snprintf(rule, sizeof rule, "reset on >right resetchannels");
-
-    for (unsigned i = 0; i < r->count; i++)
-        if (i != left_out)
-            size += (size_t)snprintf(rule + size, sizeof rule - size, " %s", r->items[i]);
-    assert_true(size < sizeof rule);
-    assert_string_equal(server_ask(redis, "ACL SETUSER few %s", rule), "OK");
-}
-
 typedef struct permission_case {
     const char *name;
     const char *options;
@@ -285,28 +225,17 @@ typedef struct permission_case {
 
 static void run_without(const permission_case *permission_test, const rights *r, unsigned left_out)
 {
-    assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
     assert_string_equal(server_ask(redis, "SCRIPT FLUSH"), "OK");
-    allow(r, left_out);
-    assert_string_equal(server_ask(redis, "ACL LOG RESET"), "OK");
-    results_size = 0;
-    results[0]   = '\0';
+    allow(redis, r, left_out);
+    forget_story();
     permission_test->use(permission_test->options);
-}
-
-static bool has(const rights *r, const char *item)
-{
-    for (unsigned i = 0; i < r->count; i++)
-        if (strcmp(r->items[i], item) == 0)
-            return true;
-    return false;
 }
 
 static void check_is_minimal(const permission_case *permission_test)
 {
     static rights r, base;
     char          error_text[RIGHTS_TEXT_MAX];
-    char          complete[sizeof results];
+    char          complete[sizeof story];
     unsigned      only_logged = 0;
     rights_wanted wanted      = {
              .url      = url_with(permission_test->options),
@@ -322,21 +251,21 @@ static void check_is_minimal(const permission_case *permission_test)
         assert_int_equal(rights_find(&base, &wanted, error_text), 0);
     }
     run_without(permission_test, &r, r.count);
-    print_message("# %s%s: %s\n", permission_test->feature, permission_test->options, results);
-    assert_null(strstr(results, "REFUSED"));
-    assert_null(strstr(results, "UNKNOWN"));
-    if (note_refusals() != 0)
-        fail_msg("%s: not sufficient: %s", permission_test->feature, results);
-    (void)snprintf(complete, sizeof complete, "%s", results);
+    print_message("# %s%s: %s\n", permission_test->feature, permission_test->options, story);
+    assert_null(strstr(story, "REFUSED"));
+    assert_null(strstr(story, "UNKNOWN"));
+    if (note_refusals_of(redis) != 0)
+        fail_msg("%s: not sufficient: %s", permission_test->feature, story);
+    (void)snprintf(complete, sizeof complete, "%s", story);
     for (unsigned i = 0; i < r.count; i++) {
         if ((permission_test->base != NULL && has(&base, r.items[i])) ||
             (permission_test->keys_only && r.items[i][0] != '~'))
             continue;
         run_without(permission_test, &r, i);
-        bool     differs = strcmp(results, complete) != 0;
-        unsigned refused = note_refusals();
+        bool     differs = strcmp(story, complete) != 0;
+        unsigned refused = note_refusals_of(redis);
         if (!differs && refused == 0)
-            fail_msg("%s: all works without %s: %s", permission_test->feature, r.items[i], results);
+            fail_msg("%s: all works without %s: %s", permission_test->feature, r.items[i], story);
         if (!differs) {
             only_logged++;
             print_message("# %s: only the ACL log shows that %s is missing\n",

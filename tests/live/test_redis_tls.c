@@ -70,91 +70,40 @@ TEST(server_is_accepted_by_address_and_by_name)
     assert_true(server_becomes_empty(redis));
 }
 
+/* unit/test_tls_words.c has every wrong certificate. */
 TEST(wrong_server_certificates_are_refused)
 {
     static const struct {
         cert        certificate;
-        const char *host;
-        int         status;
         const char *part;
     } list[] = {
         { { "other", "ca", "DNS:other.test", false, false },
-          "localhost",
-          BOWLINE_REFUSED,
           "the certificate of localhost is for other.test" },
-        { { "dnsonly", "ca", "DNS:localhost", false, false },
-          "127.0.0.1",
-          BOWLINE_REFUSED,
-          "the certificate of 127.0.0.1 is for localhost; an address must be in it as IP:" },
-        { { "iponly", "ca", "IP:127.0.0.1", false, false }, "127.0.0.1", BOWLINE_OK, "" },
-        { { "iponly", "ca", "IP:127.0.0.1", false, false },
-          "localhost",
-          BOWLINE_REFUSED,
-          "the certificate of localhost is for 127.0.0.1" },
-        { { "ipbad", "ca", "IP:127.0.0.2", false, false },
-          "127.0.0.1",
-          BOWLINE_REFUSED,
-          "the certificate of 127.0.0.1 is for 127.0.0.2" },
-        { { "localhost", "ca", NULL, false, false }, /* a common name does not count */
-          "localhost",
-          BOWLINE_REFUSED,
-          "names no host: it needs a subjectAltName" },
-        { { "old", "ca", "DNS:localhost", false, true },
-          "localhost",
-          BOWLINE_REFUSED,
-          "has expired: it ended on 2" },
-        { { "selfmade", NULL, "DNS:localhost", false, false },
-          "localhost",
-          BOWLINE_REFUSED,
-          "signed by itself" },
-        { { "strange", "otherca", "DNS:localhost", false, false },
-          "localhost",
-          BOWLINE_REFUSED,
-          "of the authority \"otherca\"" },
-        { { "mailonly", "ca", "email:a@b.test", false, false },
-          "localhost",
-          BOWLINE_REFUSED,
-          "names no host: it needs a subjectAltName" },
+        { { "old", "ca", "DNS:localhost", false, true }, "has expired: it ended on 2" },
+        { { "strange", "otherca", "DNS:localhost", false, false }, "of the authority \"otherca\"" },
     };
 
     needs_tls();
     for (size_t i = 0; i < COUNT_OF(list); i++) {
-        print_message("# %s\n", list[i].certificate.name);
         certs_make(redis->directory, &list[i].certificate);
         use_server_certificate(list[i].certificate.name);
-        expect(list[i].status, list[i].part, "rediss://%s:%d?ca=%s", list[i].host, redis->tls_port,
+        expect(BOWLINE_REFUSED, list[i].part, "rediss://localhost:%d?ca=%s", redis->tls_port,
                path_of("ca.pem"));
     }
-    assert_true(server_becomes_empty(redis));
 }
 
 /* ---- client certificates --------------------------------------------------------------------- */
 
-static void with_certificate(int status, const char *part, const char *file, const char *key)
-{
-    expect(status, part, "%s&cert=%s&cert-key=%s", redis->tls_url, path_of(file), path_of(key));
-}
-
 TEST(server_that_requires_a_client_certificate_accepts_only_that)
 {
-    static const char *const versions[] = { "TLSv1.2", "TLSv1.3" };
-
     needs_tls();
     certs_make(redis->directory, &(cert){ .name = "we", .issuer = "ca" });
-    certs_make(redis->directory, &(cert){ .name = "untrusted", .issuer = "otherca" });
     assert_string_equal(server_ask(redis, "CONFIG SET tls-auth-clients yes"), "OK");
-    for (size_t i = 0; i < COUNT_OF(versions); i++) {
-        print_message("# %s\n", versions[i]);
-        assert_string_equal(server_ask(redis, "CONFIG SET tls-protocols %s", versions[i]), "OK");
-        expect(BOWLINE_REFUSED, "requires a client certificate: give cert=FILE and cert-key=FILE",
-               "%s", redis->tls_url);
-        with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
-        with_certificate(BOWLINE_REFUSED, "does not know the authority of our certificate",
-                         "untrusted.pem", "untrusted.key");
-    }
-    assert_string_equal(server_ask(redis, "CONFIG SET tls-protocols ''"), "OK");
+    expect(BOWLINE_REFUSED, "requires a client certificate: give cert=FILE and cert-key=FILE", "%s",
+           redis->tls_url);
+    expect(BOWLINE_OK, "", "%s&cert=%s&cert-key=%s", redis->tls_url, path_of("we.pem"),
+           path_of("we.key"));
     assert_string_equal(server_ask(redis, "CONFIG SET tls-auth-clients no"), "OK");
-    assert_true(server_becomes_empty(redis));
 }
 
 /* ---- the wrong port -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * test_sync_wait.c -- the facts on which sync=K relies (protocol/replicated.c): WAIT covers the
  * writes of its own connection, and each command whose reply precedes WAIT is a write of that
- * connection.
+ * connection.  And one acquire; the simulator has the faults.
  *
  * Up to 7.4, WAIT also covers the writes of other connections up to the last reply of its own; from
  * Redis 8 on it does not.
@@ -140,4 +140,20 @@ TEST(each_yes_is_a_write_of_its_connection)
         wire_close(&later);
     }
     wire_close(&first);
+}
+
+/* When the acquire returns, the replica has the key. */
+TEST(sync_acquire_returns_when_the_replica_has_the_key)
+{
+    static const char *const options[] = { "sync=1", "sync=1&protocol=token" };
+
+    for (unsigned i = 0; i < COUNT_OF(options); i++) {
+        bowline_client *client = must_open_url("%s?%s", primary->tcp_url, options[i]);
+        for (unsigned round = 0; round < 20; round++) {
+            bowline_hold *hold = must_acquire(client, "x");
+            assert_string_equal(server_ask(replica, "EXISTS bowline:{x}"), "1");
+            must_release(hold);
+        }
+        bowline_close(client);
+    }
 }

@@ -33,6 +33,8 @@ typedef struct fake_server {
     char        info[160];  /* added to the reply to INFO */
     char        slots[400]; /* the reply to CLUSTER SLOTS, as story.h writes replies; "": none */
     char        named[200]; /* of a sentinel: the reply to GET-MASTER-ADDR-BY-NAME */
+    char        state[200]; /* of a sentinel: the reply to MASTER; "": the named primary, ... */
+    unsigned    epoch;      /* ... with this epoch */
     int64_t     connections;
     size_t      takes; /* bytes that the kernel takes now; SIZE_MAX: all */
 } fake_server;

@@ -84,6 +84,25 @@ static bool is_publish_of_handshake(const char *command)
            strcmp(command + size - 2, " H") == 0;
 }
 
+/* "SENTINEL MASTER service": as the address that the sentinel names, or the error. */
+static void answer_master(fake_connection *to)
+{
+    const fake_server *server   = to->server;
+    char               host[64] = "127.0.0.1";
+    unsigned           port     = 1;
+
+    (void)sscanf(server->named, "*2 $%63[^ \"] $%u", host, &port);
+    if (server->state[0] != '\0')
+        answer(to, "%s", server->state);
+    else if (server->named[0] == '_')
+        answer(to, "-ERR No such master with that name");
+    else if (server->named[0] == '-')
+        answer(to, "%s", server->named);
+    else if (server->named[0] != '\0')
+        answer(to, "%%5 $name $m $ip $%s $port $%u $flags $master $config-epoch $%u", host, port,
+               server->epoch);
+}
+
 /* Commands that the robot answers and the story shows. */
 static void answer_shown(fake_connection *to, const char *command)
 {
@@ -117,6 +136,8 @@ bool robot_answers(fake_connection *to, const char *command)
         answer(to, "$0000000000000000000000000000000000000000");
     else if (begins(command, "EVAL queue_fence_minimum "))
         answer(to, ":1");
+    else if (begins(command, "SENTINEL MASTER "))
+        answer_master(to);
     else {
         answer_shown(to, command);
         return false;

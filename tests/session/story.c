@@ -433,6 +433,10 @@ static void server_is(fake_server *server, const char *what)
         set(server->slots, sizeof server->slots, rest);
     else if ((rest = after(what, "has primary ")) != NULL)
         set(server->named, sizeof server->named, rest);
+    else if ((rest = after(what, "has state ")) != NULL)
+        set(server->state, sizeof server->state, rest);
+    else if ((rest = after(what, "has epoch ")) != NULL)
+        server->epoch = (unsigned)strtoul(rest, NULL, 10);
     else if ((rest = after(what, "takes ")) != NULL)
         server->takes = strcmp(rest, "all") == 0 ? SIZE_MAX : strtoul(rest, NULL, 10);
     else

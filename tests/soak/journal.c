@@ -6,17 +6,13 @@
  */
 #include "tests/soak/soak.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { DESCRIPTORS_MAX = 128 }; /* a member has fewer */
 
 int64_t soak_now_us(void)
 {
@@ -78,22 +74,6 @@ int64_t soak_lease_max_us(const soak_journal *journal)
         if (journal->locks[i].lease_ms > max_ms)
             max_ms = journal->locks[i].lease_ms;
     return max_ms * 1000;
-}
-
-uint32_t soak_connected_servers(const soak_journal *journal)
-{
-    uint32_t servers = 0;
-
-    for (int fd = 0; fd < DESCRIPTORS_MAX; fd++) {
-        struct sockaddr_in peer = { 0 };
-        socklen_t          size = sizeof peer;
-        if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0 || peer.sin_family != AF_INET)
-            continue;
-        for (unsigned i = 0; i < SOAK_NODES_MAX; i++)
-            if (ntohs(peer.sin_port) == atomic_load(&journal->ports[i]))
-                servers |= 1u << i;
-    }
-    return servers;
 }
 
 soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, int *ret_fd)

@@ -4,20 +4,13 @@
  * A holder is sure from the first moment at which the library reported the lock as held, until the
  * reported end or its release. Two such times of one lock must not overlap, whatever faults
  * occurred: a stopped or killed holder stays sure, because no other client may acquire the lock
- * before the lease is over. The documentation has three exceptions, which are counted separately:
+ * before the lease is over. The documentation has two exceptions, which are counted separately:
  *
  * given up: the server was restarted. The holder is LOST when its client has connected again, and
  * the lock is granted to the next client. So the holder is sure only until its last check.
  *
  * forgotten: the server was restarted without the lock. Until the client connects again, both are
  * sure.
- *
- * changed: another server took over that did not have the lock. Then one holder has the lock from
- * the old server and the other one from the new server, in any order: a client that was stopped
- * learns late of the change. The old server may grant the lock to further clients, with fences of
- * its own, until it knows of the change. A hold that it granted ends a lease later. A client that
- * changed its server during a visit may have the lock from either. Two holders of one server are
- * reported, unless it took over again between them.
  *
  * Whether a grant came before or after a restart follows from its fence: it is at least the clock
  * of the server when the holder connected, and at most that clock when it was granted. Without a
@@ -114,88 +107,6 @@ static bool is_stale(const soak_run *run, const soak_visit *v)
     return false;
 }
 
-static bool changes(const soak_action *d)
-{
-    soak_harm harm = soak_fault_harm(d->kind);
-
-    return harm == SOAK_LOSES || harm == SOAK_SPLITS;
-}
-
-/* The end of the last lease of this lock that a replaced server granted. */
-static int64_t end_of_old(const soak_run *run, const soak_action *d, unsigned lock)
-{
-    bool    splits = soak_fault_harm(d->kind) == SOAK_SPLITS;
-    int64_t end_us = splits || d->gone_us == 0 ? d->to_us : d->gone_us;
-
-    if (end_us == INT64_MAX)
-        return INT64_MAX;
-    return end_us + (int64_t)run->journal->locks[lock].lease_ms * 1000;
-}
-
-/* Whether the replaced server took over again, before this visit began. */
-static bool has_come_back(const soak_run *run, const soak_action *replaced, const soak_visit *v)
-{
-    for (size_t i = 0; i < run->actions_count; i++) {
-        const soak_action *d = &run->actions[i];
-        if (changes(d) && d->from_us >= replaced->to_us && d->from_us < v->from_us &&
-            (d->old_servers & replaced->old_servers) == 0 &&
-            (d->new_servers & replaced->old_servers) != 0)
-            return true;
-    }
-    return false;
-}
-
-/* Whether `old` may have the lock from the replaced server, and `other` from another one. */
-static bool is_by_both(const soak_run *run, const soak_action *d, const soak_visit *old,
-                       const soak_visit *other)
-{
-    return (old->servers & d->old_servers) != 0 && old->until_us <= end_of_old(run, d, old->lock) &&
-           ((other->servers & d->new_servers) != 0 || has_come_back(run, d, other));
-}
-
-/* Whether another server took over, within a lease, perhaps without the hold of the old one. */
-static bool is_changed(const soak_run *run, const soak_visit *a, const soak_visit *b)
-{
-    int64_t later_us = a->from_us > b->from_us ? a->from_us : b->from_us;
-
-    for (size_t i = 0; i < run->actions_count; i++) {
-        const soak_action *d = &run->actions[i];
-        if (changes(d) && later_us > d->from_us && later_us < end_of_old(run, d, a->lock) &&
-            (is_by_both(run, d, a, b) || is_by_both(run, d, b, a)))
-            return true;
-    }
-    return false;
-}
-
-/* The same for a collision, in which one may never have been sure. */
-static bool is_collision_by_change(const soak_run *run, const soak_visit *met, const soak_visit *v)
-{
-    for (size_t i = 0; i < run->actions_count; i++) {
-        const soak_action *d = &run->actions[i];
-        if (changes(d) && met->entered_us < end_of_old(run, d, v->lock) &&
-            v->entered_us > d->from_us && v->entered_us < end_of_old(run, d, v->lock))
-            return true;
-    }
-    return false;
-}
-
-/* Whether the replaced server granted it and the client learned of it late; or whether it was
- * granted while there were two servers, or so shortly afterwards that no client had raised the
- * fence counter of the remaining one. */
-static bool is_of_old(const soak_run *run, const soak_visit *v)
-{
-    for (size_t i = 0; i < run->actions_count; i++) {
-        const soak_action *d = &run->actions[i];
-        if (!changes(d) || v->from_us < d->from_us)
-            continue;
-        bool    splits = soak_fault_harm(d->kind) == SOAK_SPLITS;
-        int64_t at_us  = splits ? v->from_us : v->until_us;
-        if (at_us <= end_of_old(run, d, v->lock))
-            return true;
-    }
-    return false;
-}
-
 /* The server uses the wall clock of the machine: when that is set, leases end at other times. */
 static bool was_clock_set(const soak_run *run, const soak_visit *v)
 {
@@ -265,9 +176,9 @@ static void print_pair(const soak_run *run, const char *what, const soak_visit *
                   run->journal->locks[a->lock].name);
     for (size_t i = 0; i < 2; i++)
         (void)fprintf(stderr,
-                      "    member %u, pid %d, servers %x, fence %lu: entered %ld, sure from %ld to "
+                      "    member %u, pid %d, fence %lu: entered %ld, sure from %ld to "
                       "%ld, until %ld, left %ld\n",
-                      both[i]->member, (int)both[i]->pid, both[i]->servers, both[i]->fence,
+                      both[i]->member, (int)both[i]->pid, both[i]->fence,
                       both[i]->entered_us - zero_us, both[i]->from_us - zero_us,
                       both[i]->sure_us - zero_us, both[i]->until_us - zero_us,
                       both[i]->left_us - zero_us);
@@ -276,14 +187,14 @@ static void print_pair(const soak_run *run, const char *what, const soak_visit *
         if ((d->member == a->member || d->member == b->member || d->member == SOAK_ALL_MEMBERS) &&
             d->from_us < b->entered_us + soak_lease_max_us(run->journal) &&
             d->to_us > a->entered_us - soak_lease_max_us(run->journal))
-            (void)fprintf(stderr, "    fault to %u: %s, from %ld to %ld, servers %x to %x\n",
-                          d->member, soak_fault_description(d->kind), d->from_us - zero_us,
-                          d->to_us - zero_us, d->old_servers, d->new_servers);
+            (void)fprintf(stderr, "    fault to %u: %s, from %ld to %ld\n", d->member,
+                          soak_fault_description(d->kind), d->from_us - zero_us,
+                          d->to_us - zero_us);
     }
 }
 
 /* How two holders of one lock relate; the worst last. */
-typedef enum relation { APART = 1, FORGOTTEN, GIVEN_UP, CHANGED, OVERLAP } relation;
+typedef enum relation { APART = 1, FORGOTTEN, GIVEN_UP, OVERLAP } relation;
 
 static relation compare_pair(const soak_run *run, const soak_visit *earlier, const soak_visit *now)
 {
@@ -293,7 +204,7 @@ static relation compare_pair(const soak_run *run, const soak_visit *earlier, con
         return FORGOTTEN;
     if (earlier->sure_us < now->from_us && is_restarted(run, earlier, now->from_us))
         return GIVEN_UP;
-    return is_changed(run, earlier, now) ? CHANGED : OVERLAP;
+    return OVERLAP;
 }
 
 /* A holder that no other one overlaps. `above`: the one with the largest fence before it. */
@@ -308,8 +219,6 @@ static void check_fence(const soak_run *run, const soak_visit *above, const soak
         v->unjudged++;
     } else if (is_older && is_stale(run, now)) {
         v->forgotten++;
-    } else if (is_older && is_of_old(run, now)) {
-        v->excused++;
     } else {
         v->fences++;
         v->backward += is_older;
@@ -327,7 +236,6 @@ static void count_overlap(const soak_run *run, relation worst, const soak_visit 
     }
     v->forgotten += worst == FORGOTTEN;
     v->given_up += worst == GIVEN_UP;
-    v->changed += worst == CHANGED;
     v->overlaps += worst == OVERLAP;
     if (worst == OVERLAP)
         print_pair(run, "Overlap", with, now);
@@ -370,7 +278,7 @@ static void judge_collision(const soak_run *run, const soak_visit *v, soak_verdi
     const soak_visit *met = &run->journal->visits[v->other_inside - 1];
     if (is_slow(run, v, met)) {
         verdict->slow++;
-    } else if (is_restarted(run, met, v->entered_us) || is_collision_by_change(run, met, v)) {
+    } else if (is_restarted(run, met, v->entered_us)) {
         verdict->restarted++;
     } else {
         verdict->late++;

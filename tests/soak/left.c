@@ -1,5 +1,5 @@
 /*
- * left.c -- what remains at the end: in the members that were never killed, and on the servers. See
+ * left.c -- what remains at the end: in the members that were never killed, and on the server. See
  * soak.h.
  */
 #include "tests/soak/soak.h"
@@ -18,21 +18,6 @@ enum {
     FILES_SHARD       = 9,
 };
 
-/* A lock on several servers has a connection to each; in a cluster the number of connected nodes is
- * random. */
-static unsigned count_hosts(const char *url)
-{
-    unsigned count = 1;
-
-    if (strncmp(url, "redis+cluster:", 14) == 0)
-        return SOAK_NODES_MAX;
-
-    if (strncmp(url, "redlock:", 8) == 0)
-        for (; (url = strchr(url, ',')) != NULL; url++)
-            count++;
-    return count;
-}
-
 void soak_check_members(const soak_run *run)
 {
     for (unsigned i = 0; i < run->journal->members_count; i++) {
@@ -47,13 +32,13 @@ void soak_check_members(const soak_run *run)
                          run->journal->locks[m->lock].name);
             continue;
         }
-        unsigned others = m->threads - 1, hosts = count_hosts(m->url);
-        soak_check(
-            after <= before + (uint64_t)hosts * (BLOCKS_CONNECTION + others * BLOCKS_SHARD) &&
-                files_after <= files + (uint64_t)hosts * (FILES_CONNECTION + others * FILES_SHARD),
-            "a long-lived holder of %s uses no more after %u holds: %lu and %lu bytes, "
-            "%lu and %lu descriptors",
-            run->journal->locks[m->lock].name, soak_holds_of(m), before, after, files, files_after);
+        unsigned others = m->threads - 1;
+        soak_check(after <= before + BLOCKS_CONNECTION + others * BLOCKS_SHARD &&
+                       files_after <= files + FILES_CONNECTION + others * FILES_SHARD,
+                   "a long-lived holder of %s uses no more after %u holds: %lu and %lu bytes, "
+                   "%lu and %lu descriptors",
+                   run->journal->locks[m->lock].name, soak_holds_of(m), before, after, files,
+                   files_after);
     }
 }
 
@@ -74,18 +59,6 @@ static unsigned count_keys(server *s, unsigned *ret_locks)
     return count;
 }
 
-static unsigned count_all_keys(const soak_run *run, unsigned *ret_locks)
-{
-    unsigned count = 0, locks = 0;
-
-    *ret_locks = 0;
-    for (unsigned i = 0; i < run->nodes_count; i++) {
-        count += count_keys(run->nodes[i], &locks);
-        *ret_locks += locks;
-    }
-    return count;
-}
-
 static unsigned count_without_expiry(const soak_run *run, server *s)
 {
     char     keys[16384];
@@ -99,7 +72,7 @@ static unsigned count_without_expiry(const soak_run *run, server *s)
     return count;
 }
 
-/* Counts the connections of clients, without this one and those of servers and sentinels. */
+/* Counts the connections of clients, without this one. */
 static unsigned count_connected(server *s)
 {
     char     list[16384];
@@ -113,50 +86,46 @@ static unsigned count_connected(server *s)
             *pause_after = '\0';
             pause_after += 4;
         }
-        bool is_peer = strstr(line, " name=sentinel-") != NULL ||
-                       strstr(line, " flags=S ") != NULL || strstr(line, " flags=M ") != NULL;
-        bool is_us = strstr(line, " cmd=client|list ") != NULL;
-        count += !is_peer && !is_us;
+        count += strstr(line, " cmd=client|list ") == NULL;
     }
     return count;
 }
 
-static void check_node(const soak_run *run, server *s)
+static void check_connections(const soak_run *run, server *s)
 {
     soak_check(count_without_expiry(run, s) == 0,
-               "the client info of killed clients on a server has an expiry");
-    const char *proxies = server_ask(s, "PUBSUB SHARDCHANNELS");
-    unsigned    others  = count_connected(s);
-    soak_check(*proxies == '\0' && others == 0,
-               "no client is connected or subscribed to a server any more: %u", others);
+               "the client info of killed clients has an expiry");
+    const char *channels = server_ask(s, "PUBSUB SHARDCHANNELS");
+    unsigned    others   = count_connected(s);
+    soak_check(*channels == '\0' && others == 0,
+               "no client is connected or subscribed any more: %u", others);
     if (others != 0)
         (void)printf("        %s\n", server_ask(s, "CLIENT LIST"));
 }
 
-void soak_check_servers(const soak_run *run, bool waits)
+void soak_check_server(const soak_run *run, bool waits)
 {
     const int64_t lease_ms = soak_lease_max_us(run->journal) / 1000;
     unsigned      locks, keys;
 
     if (run->server_fault.phase != SOAK_HEALTHY) {
-        soak_check(false, "servers with a fault cannot be checked");
+        soak_check(false, "a server with a fault cannot be checked");
         return;
     }
-    keys = count_all_keys(run, &locks);
+    keys = count_keys(run->server, &locks);
 
     for (int64_t end_ms = clock_ms() + lease_ms; locks > 0 && clock_ms() < end_ms; sleep_ms(100))
-        keys = count_all_keys(run, &locks);
+        keys = count_keys(run->server, &locks);
     soak_check(locks == 0,
                "of the locks only the fence counters remain: %u other keys, and %u keys of "
                "client info",
                locks, keys - locks);
-    for (unsigned i = 0; locks > 0 && i < run->nodes_count; i++)
-        (void)printf("        %s\n", server_ask(run->nodes[i], "KEYS *"));
-    for (unsigned i = 0; i < run->nodes_count; i++)
-        check_node(run, run->nodes[i]);
+    if (locks > 0)
+        (void)printf("        %s\n", server_ask(run->server, "KEYS *"));
+    check_connections(run, run->server);
     for (int64_t end_ms = clock_ms() + LEFT_FOR_MS + lease_ms;
          waits && keys > 0 && clock_ms() < end_ms; sleep_ms(500))
-        keys = count_all_keys(run, &locks);
+        keys = count_keys(run->server, &locks);
     if (waits)
         soak_check(keys == 0, "after a minute there are no other keys: %u", keys);
 }

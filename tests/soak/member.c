@@ -45,16 +45,12 @@ static void report_wrong(const worker *w, const char *call, const bowline_error 
     atomic_fetch_add(&w->tally->wrong, 1);
 }
 
-/* Refusals that may happen: the server loads, runs an endless script or is a replica now; no
- * cluster node serves the slot yet; most servers of a redlock have just started; or the process
- * itself was stopped during the request. */
+/* Refusals that may happen: the server loads or runs an endless script; or the process itself was
+ * stopped during the request. */
 static bool may_refuse(const bowline_error *error)
 {
-    static const char *const parts[] = { "LOADING",    "BUSY",
-                                         "READONLY",   "CLUSTERDOWN",
-                                         "TRYAGAIN",   "has no vote until",
-                                         "sends to",   "closed the connection",
-                                         "too slowly", "no answer" };
+    static const char *const parts[] = { "LOADING", "BUSY", "closed the connection", "too slowly",
+                                         "no answer" };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(error->text, parts[i]) != NULL)
@@ -91,8 +87,7 @@ static int64_t stay_ms(worker *w)
     return one_in(w, 8) ? random_below(w, 100) : random_below(w, 8);
 }
 
-/* `servers`: those that were connected before the acquire. */
-static void visit_lock(worker *w, bowline_hold *hold, uint32_t servers)
+static void visit_lock(worker *w, bowline_hold *hold)
 {
     int64_t       enough_ms = w->journal->locks[w->me->lock].lease_ms / 3;
     int64_t       end       = clock_ms() + stay_ms(w);
@@ -101,11 +96,9 @@ static void visit_lock(worker *w, bowline_hold *hold, uint32_t servers)
     int           fd;
     soak_visit   *visit = soak_enter(w->journal, w->member, bowline_hold_fence(hold), &fd);
 
-    visit->servers = servers | soak_connected_servers(w->journal);
     do {
         int64_t at = soak_now_us();
         left       = bowline_hold_left_ms(hold);
-        visit->servers |= soak_connected_servers(w->journal);
         soak_sure(visit, at, left);
         if (one_in(w, 200))
             count(w, "extend", bowline_extend(hold, 0, &error), &error);
@@ -170,12 +163,11 @@ static void acquire_and_release(worker *w)
     bowline_hold *hold    = NULL;
     bowline_error error   = { 0 };
     const char   *name    = w->journal->locks[w->me->lock].name;
-    uint32_t      servers = soak_connected_servers(w->journal);
     int           status  = acquire_within(&hold, w->client, name, waits[which], &error);
 
     count(w, "acquire", status, &error);
     if (status == BOWLINE_OK) {
-        visit_lock(w, hold, servers);
+        visit_lock(w, hold);
         atomic_fetch_add(&w->tally->holds, 1);
         status = bowline_release(hold, &error);
         count(w, "release", status, &error);
@@ -289,7 +281,6 @@ static int hold_once(worker *w, int line)
         return -1;
     if (strncmp(answer, "+OK", 3) != 0)
         return 0;
-    atomic_fetch_add(&w->journal->foreign_visits[w->me->lock], 1);
     soak_visit *visit  = soak_enter(w->journal, w->member, 0, &fd);
     int64_t     now_us = soak_now_us();
     soak_sure(visit, now_us, (end_us - now_us) / 1000);

@@ -39,7 +39,7 @@ soak_harm soak_fault_harm(soak_kind kind)
     return kinds[kind].harm;
 }
 
-bool soak_fault_of_servers(soak_kind kind)
+bool soak_fault_of_server(soak_kind kind)
 {
     return kind >= SOAK_CLIENT_KILL && kind < SOAK_CLOCK;
 }

@@ -1,21 +1,19 @@
 /*
  * soak.h -- many processes share some locks while the supervisor injects faults of all kinds into
- * them and into the servers.
+ * them and into the server.
  *
- * The supervisor (soak.c) starts the servers of a topology (topology.h) and the members (cast.c):
- * programs with the library, commands under `bowline run`, and foreign programs that send SET NX. A
- * plan that follows from a seed (plan.c) determines the next fault; torment.c injects it into
- * members, server_faults.c into the servers, one at a time. All faults are in a log. Each member
- * records in a journal, a file that all map, when it held a lock. Afterwards judge.c compares the
- * journal with the log; meanwhile watch.c checks that no lock is free while a live waiter is in its
- * queue.
+ * The supervisor (soak.c) starts a server and the members (cast.c): programs with the library,
+ * commands under `bowline run`, and foreign programs that send SET NX. A plan that follows from a
+ * seed (plan.c) determines the next fault; torment.c injects it into members, server.c into the
+ * server, one at a time. All faults are in a log. Each member records in a journal, a file that all
+ * map, when it held a lock. Afterwards judge.c compares the journal with the log. Faults of the
+ * network, and of more servers, are in the simulator.
  *
  * Members are started by fork and exec: they inherit nothing.
  */
 #ifndef SOAK_H
 #define SOAK_H
 
-#include "tests/lib/proxy.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 
@@ -26,7 +24,6 @@ enum {
     SOAK_QUARTERS    = 4,
     SOAK_VISITS_MAX  = 1 << 22,
     SOAK_FAULTS_MAX  = 1 << 18,
-    SOAK_NODES_MAX   = 6,
     SOAK_PATH_MAX    = 48,
 };
 
@@ -41,7 +38,7 @@ typedef enum soak_part {
 enum { RED, GREEN, BLUE, GREY, WOOD };
 
 typedef struct soak_lock {
-    char     name[12];     /* "": not in this topology */
+    char     name[12];
     char     protocol[10]; /* "file": without a server */
     uint32_t lease_ms;     /* 0: none                                                          */
 } soak_lock;
@@ -61,7 +58,6 @@ typedef struct soak_member {
     unsigned   lock;
     unsigned   threads;
     bool       is_killable; /* else it is never killed, and its memory is checked */
-    bool       has_proxy;   /* it has its own proxies to the servers */
     char       url[256];
     soak_tally tallies[SOAK_THREADS];
     /* The minimum in use after a release, in each quarter of the run; 0: no value. */
@@ -83,23 +79,19 @@ typedef struct soak_visit {
     int64_t   sure_us;    /* when it last checked and was sure */
     int64_t   until_us;   /* the latest end of the hold that was reported */
     int64_t   left_us;    /* 0: unknown */
-    uint32_t  servers;    /* a bit for each server that may have granted or renewed the hold: its
-                             process was connected to it before or after */
 } soak_visit;
 
 typedef struct soak_journal {
     uint64_t    seed;
     soak_lock   locks[SOAK_LOCKS];
-    char        socket[96];            /* of the server for foreign programs */
-    atomic_int  ports[SOAK_NODES_MAX]; /* of the servers, as clients know them; 0: none */
+    char        socket[96]; /* of the server for foreign programs */
     char        witnesses[SOAK_LOCKS][SOAK_PATH_MAX];
     atomic_bool ends;
     atomic_bool is_calm; /* members pause before they compete again for a lock without a queue */
     atomic_uint quarter;
-    atomic_uint data_losses;                    /* how often the server lost acknowledged writes */
-    atomic_uint inside[SOAK_LOCKS];             /* the number of the visit that has the flock */
-    _Atomic int64_t entered_us[SOAK_LOCKS];     /* the latest visit                               */
-    atomic_uint     foreign_visits[SOAK_LOCKS]; /* number of holds of foreign programs */
+    atomic_uint data_losses;                /* how often the server lost acknowledged writes */
+    atomic_uint inside[SOAK_LOCKS];         /* the number of the visit that has the flock */
+    _Atomic int64_t entered_us[SOAK_LOCKS]; /* the latest visit                               */
     unsigned        members_count;
     soak_member     members[SOAK_MEMBERS_MAX];
     atomic_uint     visits_count;
@@ -112,9 +104,6 @@ soak_journal *soak_journal_new(char path[static SOAK_PATH_MAX]);
 soak_journal *soak_journal_map(const char *path);
 
 int64_t soak_now_us(void);
-
-/* A bit for each server of journal->ports to which this process is connected. */
-uint32_t soak_connected_servers(const soak_journal *journal);
 
 /* The longest lease of all locks. */
 int64_t soak_lease_max_us(const soak_journal *journal);
@@ -136,50 +125,25 @@ int soak_foreign_program(soak_journal *journal, unsigned member); /* a foreign p
 
 /* ---- the plan of faults --------------------------------------------------------------------- */
 
-/* What a fault does to the acknowledged writes of the servers. */
+/* What a fault does to the acknowledged writes of the server. */
 typedef enum soak_harm {
     SOAK_KEEPS = 1, /* kept */
     SOAK_RENEWS,    /* kept, in a new process: holders are LOST */
     SOAK_FORGETS,   /* some are lost */
-    SOAK_LOSES,     /* another server takes over, perhaps without the latest */
-    SOAK_SPLITS,    /* likewise, and for a while the old one does not know */
 } soak_harm;
 
-/* For members: what is done to them. For servers: see the topologies. */
-#define SOAK_FAULT_MAP(X)                                                    \
-    X(NOTHING, KEEPS, "nothing")                                             \
-    X(STOP_SHORT, KEEPS, "stopped for less than a lease")                    \
-    X(STOP_LONG, KEEPS, "stopped for longer")                                \
-    X(KILL, KEEPS, "killed")                                                 \
-    X(CUT, KEEPS, "connections cut")                                         \
-    X(HOLD_SHORT, KEEPS, "proxies stalled for a moment")                     \
-    X(HOLD_LONG, KEEPS, "proxies stalled for long")                          \
-    X(LATE, KEEPS, "replies later than a provisional grant")                 \
-    X(CLIENT_KILL, KEEPS, "all connections killed")                          \
-    X(SCRIPT_FLUSH, KEEPS, "all scripts flushed")                            \
-    X(SERVER_SHORT, KEEPS, "server stopped for a moment")                    \
-    X(SERVER_LONG, KEEPS, "server stopped for longer than a lease")          \
-    X(RESTART_KEPT, RENEWS, "server restarted with all data")                \
-    X(RESTART_TAIL, FORGETS, "server restarted without the latest data")     \
-    X(RESTART_EMPTY, FORGETS, "server restarted without data")               \
-    X(FEW_EMPTY, KEEPS, "fewer than half restarted without data")            \
-    X(FEW_KILLED, KEEPS, "fewer than half killed until it was held")         \
-    X(FEW_STOPPED, KEEPS, "fewer than half stopped until it was held")       \
-    X(FEW_CUT, KEEPS, "links to fewer than half cut")                        \
-    X(FEW_STALLED, KEEPS, "links to fewer than half stalled")                \
-    X(REPLICA_KILLED, KEEPS, "a replica killed")                             \
-    X(SENTINEL_KILLED, KEEPS, "a sentinel killed")                           \
-    X(PRIMARY_SHORT, KEEPS, "primary stopped for a moment")                  \
-    X(SWITCH, SPLITS, "failover by command")                                 \
-    X(PRIMARY_KILLED, LOSES, "primary killed")                               \
-    X(PRIMARY_LOST, LOSES, "primary killed, its latest data not replicated") \
-    X(PRIMARY_STOPPED, SPLITS, "primary stopped until a failover")           \
-    X(SWITCHED, SPLITS, "failover by the servers")                           \
-    X(PRIMARY_CUT, KEEPS, "links to the primary cut")                        \
-    X(PRIMARY_STALLED, KEEPS, "links to the primary stalled for a moment")   \
-    X(PRIMARY_AWAY, SPLITS, "links to the primary stalled until a failover") \
-    X(SLOT_MOVED, KEEPS, "a slot moved to another node")                     \
-    X(PLACES, KEEPS, "a primary and its replica swapped roles")              \
+#define SOAK_FAULT_MAP(X)                                                \
+    X(NOTHING, KEEPS, "nothing")                                         \
+    X(STOP_SHORT, KEEPS, "stopped for less than a lease")                \
+    X(STOP_LONG, KEEPS, "stopped for longer")                            \
+    X(KILL, KEEPS, "killed")                                             \
+    X(CLIENT_KILL, KEEPS, "all connections killed")                      \
+    X(SCRIPT_FLUSH, KEEPS, "all scripts flushed")                        \
+    X(SERVER_SHORT, KEEPS, "server stopped for a moment")                \
+    X(SERVER_LONG, KEEPS, "server stopped for longer than a lease")      \
+    X(RESTART_KEPT, RENEWS, "server restarted with all data")            \
+    X(RESTART_TAIL, FORGETS, "server restarted without the latest data") \
+    X(RESTART_EMPTY, FORGETS, "server restarted without data")           \
     X(CLOCK, KEEPS, "wall clock set (not by the test)")
 
 typedef enum soak_kind {
@@ -204,11 +168,11 @@ soak_fault soak_draw(uint64_t *seed, const unsigned weights[SOAK_KINDS_END], uns
 uint64_t    soak_random(uint64_t *seed);
 const char *soak_fault_description(soak_kind kind);
 soak_harm   soak_fault_harm(soak_kind kind);
-bool        soak_fault_of_servers(soak_kind kind); /* else of a member */
+bool        soak_fault_of_server(soak_kind kind); /* else of a member */
 
 /* ---- injection ------------------------------------------------------------------------------- */
 
-/* The member number of a fault of the servers. */
+/* The member number of a fault of the server. */
 enum { SOAK_ALL_MEMBERS = SOAK_MEMBERS_MAX };
 
 typedef struct soak_action { /* an injected fault */
@@ -216,11 +180,8 @@ typedef struct soak_action { /* an injected fault */
     unsigned  member;
     pid_t     pid;
     int64_t   from_us;
-    int64_t   to_us;       /* INT64_MAX: not over */
-    int64_t   wall_us;     /* a restart: the clock of the server before it */
-    int64_t   gone_us;     /* when a replaced server stopped granting; 0: not yet */
-    uint32_t  old_servers; /* a bit for the replaced server */
-    uint32_t  new_servers; /* a bit for each server that may have taken over */
+    int64_t   to_us;   /* INT64_MAX: not over */
+    int64_t   wall_us; /* a restart: the clock of the server before it */
 } soak_action;
 
 typedef enum soak_phase {
@@ -233,35 +194,27 @@ typedef struct soak_server_fault {
     soak_phase phase;
     soak_fault fault;
     size_t     action;
-    unsigned   nodes;    /* a bit for each faulty node */
-    unsigned   stage;    /* for the topology */
     int64_t    from_us;  /* start of this phase */
-    int64_t    until_ms; /* for the topology: earliest time of the next stage */
+    int64_t    until_ms; /* the server is stopped until then; 0: it is not */
     unsigned   skipped;  /* faults that came too early */
     unsigned   stuck;    /* faults after which a lock was not held again */
 } soak_server_fault;
 
-typedef struct soak_topology soak_topology;
-
 typedef struct soak_run { /* the state of the supervisor */
-    const soak_topology *topology;
-    soak_journal        *journal;
-    char                 journal_path[SOAK_PATH_MAX];
-    const char          *program; /* this program */
-    const char          *bowline; /* the command; NULL: none */
-    unsigned             nodes_count;
-    server              *nodes[SOAK_NODES_MAX];
-    char                 who[SOAK_LOCKS][40]; /* key prefix of the client info */
-    proxy               *proxies[SOAK_MEMBERS_MAX][SOAK_NODES_MAX];
-    pid_t                pids[SOAK_MEMBERS_MAX];
-    size_t               stopped_by[SOAK_MEMBERS_MAX]; /* the action, from 1 */
-    int64_t              continue_ms[SOAK_MEMBERS_MAX];
-    soak_server_fault    server_fault;
-    int64_t              wall_ahead_us; /* of CLOCK_BOOTTIME */
-    unsigned             counts[SOAK_KINDS_END];
-    unsigned             wrong_exits; /* members that ended with an error */
-    size_t               actions_count;
-    soak_action          actions[SOAK_FAULTS_MAX];
+    soak_journal     *journal;
+    char              journal_path[SOAK_PATH_MAX];
+    const char       *program; /* this program */
+    const char       *bowline; /* the command; NULL: none */
+    server           *server;
+    pid_t             pids[SOAK_MEMBERS_MAX];
+    size_t            stopped_by[SOAK_MEMBERS_MAX]; /* the action, from 1 */
+    int64_t           continue_ms[SOAK_MEMBERS_MAX];
+    soak_server_fault server_fault;
+    int64_t           wall_ahead_us; /* of CLOCK_BOOTTIME */
+    unsigned          counts[SOAK_KINDS_END];
+    unsigned          wrong_exits; /* members that ended with an error */
+    size_t            actions_count;
+    soak_action       actions[SOAK_FAULTS_MAX];
 } soak_run;
 
 /* Creates the members of the journal, and starts their processes. */
@@ -279,48 +232,31 @@ void   soak_end_action(soak_run *run, size_t action);
 /* Records when the wall clock of this machine was set. */
 void soak_check_clock(soak_run *run);
 
-/* Continues the members whose stop is over; `all`: all members, and all proxies. */
+/* Continues the members whose stop is over; `all`: all members. */
 void soak_continue(soak_run *run, bool all);
 
 /* Restarts commands that have exited, unless the run is over. */
 void soak_restart_ended(soak_run *run);
 
-/* Stalls both directions of a proxy for `ms`. */
-void soak_stall(proxy *line, int64_t ms);
+/* ---- the server, and its faults, one at a time ----------------------------------------------- */
 
-/* ---- faults of the servers, one at a time ---------------------------------------------------- */
+enum { SOAK_MOMENT_MS = 200, SOAK_PAUSE_MS = 80 };
+
+extern const soak_lock soak_locks[SOAK_LOCKS];
+extern const unsigned  soak_weights[SOAK_KINDS_END]; /* how frequent each kind of fault is */
+
+void soak_server_start(soak_run *run);
+
+/* Writes the URL of this member into the journal. */
+void soak_set_url(soak_run *run, unsigned member);
+
+/* The part of `whole_ms` that the fault lasts. */
+int64_t soak_share(const soak_fault *fault, int64_t whole_ms);
 
 void soak_server_fault_begin(soak_run *run, soak_fault fault);
 
-/* Records a fault that the servers had by themselves, at `since_us` or later. */
-void soak_server_fault_found(soak_run *run, soak_kind kind, int64_t since_us);
-
-/* Records which server the current fault replaces, and which may take over: a bit for each. */
-void soak_server_fault_replaces(soak_run *run, uint32_t old_servers, uint32_t new_servers);
-
 /* One step towards the repair. */
 void soak_server_fault_step(soak_run *run);
-
-/* Whether every lock on the servers was acquired or renewed since. */
-bool soak_held_since(const soak_run *run, int64_t since_us);
-
-/* ---- the watch ------------------------------------------------------------------------------ */
-
-typedef struct soak_watch soak_watch;
-
-soak_watch *soak_watch_new(void);
-void        soak_watch_free(soak_watch *w);
-
-/* Checks the queue of each lock once. */
-void soak_watch_check(soak_watch *w, soak_run *run);
-
-typedef struct soak_seen {
-    unsigned checks;
-    unsigned not_granted;  /* a free lock was not granted after a heartbeat of a waiter */
-    unsigned no_heartbeat; /* a free lock, and no heartbeat of a live waiter */
-} soak_seen;
-
-soak_seen soak_watch_result(const soak_watch *w);
 
 /* ---- the judge ------------------------------------------------------------------------------ */
 
@@ -330,14 +266,12 @@ typedef struct soak_verdict {
     unsigned forgotten; /* the same, because the server had lost the other hold */
     unsigned
         given_up; /* ... because the server restarted, and the other holder had not checked since */
-    unsigned changed;   /* ... because another server had taken over within a lease */
     unsigned unjudged;  /* ... because the wall clock was set; the same for a fence */
     unsigned slow;      /* collided with a stopped process, or was stopped itself */
-    unsigned restarted; /* collided with a holder whose server was replaced */
+    unsigned restarted; /* collided with a holder whose server was restarted */
     unsigned late;      /* collided without such a reason */
     unsigned fences;    /* number of compared fences */
     unsigned backward;
-    unsigned excused; /* backward while there were two primaries */
 } soak_verdict;
 
 /* Call it when no member is inside any more. */
@@ -350,8 +284,8 @@ __attribute__((format(printf, 2, 3))) void soak_check(bool holds, const char *fo
 
 unsigned soak_holds_of(const soak_member *m);
 
-/* Checks the members that were never killed; and the servers, at once or after a minute. */
+/* Checks the members that were never killed; and the server, at once or after a minute. */
 void soak_check_members(const soak_run *run);
-void soak_check_servers(const soak_run *run, bool waits);
+void soak_check_server(const soak_run *run, bool waits);
 
 #endif

@@ -5,7 +5,7 @@
  * does not depend on their state. Each action is recorded with a time before its start and a time
  * after its end.
  */
-#include "tests/soak/topology.h"
+#include "tests/soak/soak.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -157,66 +157,11 @@ static void continue_member(soak_run *run, unsigned who)
     run->stopped_by[who] = 0;
 }
 
-void soak_stall(proxy *line, int64_t ms)
-{
-    proxy_hold_back(line, true, 0, ms);
-    proxy_hold_back(line, false, 0, ms);
-}
-
 void soak_continue(soak_run *run, bool all)
 {
     for (unsigned who = 0; who < SOAK_MEMBERS_MAX; who++)
         if (run->stopped_by[who] != 0 && (all || clock_ms() >= run->continue_ms[who]))
             continue_member(run, who);
-    for (unsigned i = 0; all && i < run->journal->members_count; i++)
-        for (unsigned node = 0; node < SOAK_NODES_MAX; node++)
-            if (run->proxies[i][node] != NULL)
-                soak_stall(run->proxies[i][node], 0);
-}
-
-/* ---- proxies --------------------------------------------------------------------------------- */
-
-/* Whether the fault applies to the proxy to this node: one proxy of a member, or all. */
-static bool is_selected(const soak_run *run, unsigned member, const soak_fault *fault,
-                        unsigned node)
-{
-    unsigned which = (fault->victim >> 16) % (2 * run->nodes_count);
-
-    return run->proxies[member][node] != NULL && (which >= run->nodes_count || which == node);
-}
-
-static void stall(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
-{
-    size_t action = soak_begin_action(run, fault->kind, member);
-
-    for (unsigned node = 0; node < run->nodes_count; node++)
-        if (is_selected(run, member, fault, node))
-            soak_stall(run->proxies[member][node], ms);
-    run->actions[action - 1].to_us = soak_now_us() + ms * 1000;
-}
-
-/* Replies are delayed for longer than a provisional grant, and requests even longer. */
-static void make_late(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
-{
-    size_t action = soak_begin_action(run, SOAK_LATE, member);
-
-    for (unsigned node = 0; node < run->nodes_count; node++) {
-        if (!is_selected(run, member, fault, node))
-            continue;
-        proxy_hold_back(run->proxies[member][node], true, 0, ms);
-        proxy_hold_back(run->proxies[member][node], false, ms / 2, ms / 2 + SOAK_MOMENT_MS);
-    }
-    run->actions[action - 1].to_us = soak_now_us() + (ms + SOAK_MOMENT_MS) * 1000;
-}
-
-static void cut(soak_run *run, unsigned member, const soak_fault *fault)
-{
-    size_t action = soak_begin_action(run, SOAK_CUT, member);
-
-    for (unsigned node = 0; node < run->nodes_count; node++)
-        if (is_selected(run, member, fault, node))
-            proxy_cut(run->proxies[member][node]);
-    soak_end_action(run, action);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------- */
@@ -230,10 +175,6 @@ static bool is_possible_victim(const soak_run *run, unsigned member, soak_kind k
     case SOAK_STOP_SHORT:
     case SOAK_STOP_LONG:
         return m->part != SOAK_FOREIGN && run->stopped_by[member] == 0 && run->pids[member] != 0;
-    case SOAK_CUT:
-    case SOAK_HOLD_SHORT:
-    case SOAK_HOLD_LONG:
-    case SOAK_LATE: return m->has_proxy;
     default: return true;
     }
 }
@@ -262,11 +203,6 @@ static unsigned victim_of(const soak_run *run, soak_fault fault)
     return SOAK_MEMBERS_MAX;
 }
 
-static int64_t provisional_ttl_ms(int64_t lease_ms)
-{
-    return lease_ms < 2000 ? lease_ms : 2000;
-}
-
 static void inject_into_member(soak_run *run, const soak_fault *fault, unsigned victim)
 {
     int64_t lease_ms = run->journal->locks[run->journal->members[victim].lock].lease_ms;
@@ -281,20 +217,13 @@ static void inject_into_member(soak_run *run, const soak_fault *fault, unsigned 
         stop_member(run, victim, fault->kind, lease_ms + soak_share(fault, 2 * lease_ms));
         return;
     case SOAK_KILL: kill_member(run, victim); return;
-    case SOAK_CUT: cut(run, victim, fault); return;
-    case SOAK_HOLD_SHORT: stall(run, victim, fault, 1 + soak_share(fault, SOAK_MOMENT_MS)); return;
-    case SOAK_HOLD_LONG: stall(run, victim, fault, soak_share(fault, 2 * lease_ms)); return;
-    case SOAK_LATE:
-        make_late(run, victim, fault,
-                  provisional_ttl_ms(lease_ms) + soak_share(fault, provisional_ttl_ms(lease_ms)));
-        return;
     default: return;
     }
 }
 
 void soak_inject(soak_run *run, soak_fault fault)
 {
-    if (soak_fault_of_servers(fault.kind)) {
+    if (soak_fault_of_server(fault.kind)) {
         soak_server_fault_begin(run, fault);
         return;
     }

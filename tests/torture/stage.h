@@ -5,7 +5,6 @@
 #define STAGE_H
 
 #include "tests/lib/testing.h"
-#include "tests/lib/witness.h"
 
 /* The allowed statuses of a call: 1u << -status. */
 #define MAY(status_) (1u << -(status_))
@@ -25,7 +24,7 @@ typedef struct stage {
     const char *engine; /* "redis" ...                                                      */
     char        url[256];
     char        name[256];
-    witness    *witness;
+    atomic_uint inside; /* the holders */
     bool        has_lease;
     int64_t     wait_ms;     /* for the lock */
     uint32_t    reply_ms;    /* for the server                                                   */
@@ -50,7 +49,7 @@ __attribute__((format(printf, 2, 3))) void report_failure(stage *s, const char *
 /* Checks that the status is 0, or one of `may` with an error text; returns whether it is 0. */
 bool check_status(stage *s, const char *call, int status, uint32_t may, const bowline_error *error);
 
-/* Checks with the witness that no other holder is inside. */
+/* Checks that no other holder is inside. */
 void visit_lock(stage *s, bowline_hold *hold);
 
 #endif

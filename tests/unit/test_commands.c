@@ -1,7 +1,7 @@
 /*
- * test_commands.c -- the commands of protocol/store/redis.h as bytes, and their replies.
+ * test_commands.c -- the commands of protocol/store/redis.h: the room for them, and their replies.
  *
- * Commands are compared byte for byte.  Replies are a table: for each command every kind of reply
+ * tests/session compares the commands.  Replies are a table: for each command every kind of reply
  * that a server could send, the expected one, wrong ones, and errors by code.  Only exactly the
  * expected reply is a YES.
  */
@@ -20,81 +20,6 @@
 
 static char            bytes[2048];
 static bwl_resp_writer writer;
-
-static void write_question(bwl_redis_command command, bool use_eval)
-{
-    writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
-    bwl_redis_write(&writer, &(bwl_redis_command_args){
-                                 .command  = command,
-                                 .use_eval = use_eval,
-                                 .key      = "k\0y",
-                                 .key_size = 3,
-                                 .token    = TOKEN,
-                                 .lease_ms = 30000,
-                             });
-}
-
-static void assert_written(const char *wanted, size_t size)
-{
-    assert_false(writer.overflowed);
-    assert_int_equal(writer.size, size);
-    assert_memory_equal(writer.bytes, wanted, size);
-}
-
-/* A script with its arguments, which begin after the "1". */
-static void assert_script(bwl_script_id id, bool use_eval, unsigned count, const char *name,
-                          const char *arguments)
-{
-    char        wanted[2048];
-    const char *script = use_eval ? bwl_scripts[id].text : bwl_scripts[id].sha1;
-    int size = snprintf(wanted, sizeof wanted, "*%u\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$1\r\n1\r\n%s",
-                        count, strlen(use_eval ? "EVAL" : "EVALSHA"), use_eval ? "EVAL" : "EVALSHA",
-                        strlen(script), script, arguments);
-
-    assert_string_equal(bwl_scripts[id].name, name);
-    for (int i = 0; i < size; i++)
-        if (wanted[i] == '#')
-            wanted[i] = '\0';
-    assert_written(wanted, (size_t)size);
-}
-
-TEST(command_to_acquire_is_one_SET)
-{
-    static const char wanted[] = "*6\r\n$3\r\nSET\r\n$3\r\nk\0y\r\n$22\r\n" TOKEN
-                                 "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n";
-
-    write_question(REDIS_SET_IF_ABSENT, false);
-    assert_written(wanted, sizeof wanted - 1);
-    write_question(REDIS_SET_IF_ABSENT, true); /* no script is sent */
-    assert_written(wanted, sizeof wanted - 1);
-}
-
-/* In the texts below '#' stands for the NUL in the key. */
-TEST(commands_are_scripts_by_hash_or_by_text)
-{
-    static const char key_and_token[] = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n";
-    static const char and_lease[]     = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n$5\r\n30000\r\n";
-
-    for (int use_eval = 0; use_eval <= 1; use_eval++) {
-        write_question(REDIS_SET_IF_ABSENT_OR_MINE, use_eval);
-        assert_script(BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, use_eval, 6, "set_if_absent_or_mine",
-                      and_lease);
-        write_question(REDIS_EXTEND_IF_MINE, use_eval);
-        assert_script(BWL_SCRIPT_EXTEND_IF_MINE, use_eval, 6, "extend_if_mine", and_lease);
-        write_question(REDIS_DELETE_IF_MINE, use_eval);
-        assert_script(BWL_SCRIPT_DELETE_IF_MINE, use_eval, 5, "delete_if_mine", key_and_token);
-    }
-}
-
-TEST(holder_query_has_only_the_key)
-{
-    for (int use_eval = 0; use_eval <= 1; use_eval++) {
-        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
-        bwl_redis_write_holder_query(&writer, &bwl_scripts[BWL_SCRIPT_HOLDER_QUERY],
-                                     (bwl_bytes){ "k\0y", 3 }, "", use_eval);
-        assert_script(BWL_SCRIPT_HOLDER_QUERY, use_eval, 4, "holder_query", "$3\r\nk#y\r\n");
-    }
-}
 
 TEST(command_that_does_not_fit_is_refused)
 {

@@ -33,36 +33,33 @@ TEST(profile_is_found_by_its_whole_name)
     assert_null(bwl_profile_named("Redis-py"));
 }
 
-TEST(profile_without_rules_for_keys_accepts_any_template)
+TEST(profile_refuses_templates_that_its_keys_do_not_have)
 {
-    const bwl_profile *profile = named("redis-py");
+    static const struct {
+        const char *profile;
+        const char *template;
+        bool is_refused;
+    } rows[] = {
+        { "redis-py", NULL, false }, /* no rules for keys */
+        { "redis-py", "%s", false },
+        { "redis-py", "a%sb", false },
+        { "python-redis-lock", NULL, false }, /* a signal has the suffix of the key */
+        { "python-redis-lock", "lock:%s", false },
+        { "python-redis-lock", "shop:lock:%s", false },
+        { "python-redis-lock", "%s", true },
+        { "python-redis-lock", "lock:%s:x", true },
+        { "python-redis-lock", "lock-%s", true },
+        { "python-redis-lock", "%%lock:%s", true },
+        { "spring", NULL, true }, /* a prefix is required */
+        { "spring", ":%s", true },
+        { "spring", "registry%s", true },
+        { "spring", "registry:%s", false },
+    };
 
-    assert_null(bwl_profile_template_fault(profile, NULL));
-    assert_null(bwl_profile_template_fault(profile, "%s"));
-    assert_null(bwl_profile_template_fault(profile, "a%sb"));
-}
-
-TEST(profile_with_a_signal_requires_the_suffix_of_its_keys)
-{
-    const bwl_profile *profile = named("python-redis-lock");
-
-    assert_null(bwl_profile_template_fault(profile, NULL));
-    assert_null(bwl_profile_template_fault(profile, "lock:%s"));
-    assert_null(bwl_profile_template_fault(profile, "shop:lock:%s"));
-    assert_non_null(bwl_profile_template_fault(profile, "%s"));
-    assert_non_null(bwl_profile_template_fault(profile, "lock:%s:x"));
-    assert_non_null(bwl_profile_template_fault(profile, "lock-%s"));
-    assert_non_null(bwl_profile_template_fault(profile, "%%lock:%s"));
-}
-
-TEST(profile_with_a_prefix_requires_one)
-{
-    const bwl_profile *profile = named("spring");
-
-    assert_non_null(bwl_profile_template_fault(profile, NULL));
-    assert_non_null(bwl_profile_template_fault(profile, ":%s"));
-    assert_non_null(bwl_profile_template_fault(profile, "registry%s"));
-    assert_null(bwl_profile_template_fault(profile, "registry:%s"));
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if ((bwl_profile_template_fault(named(rows[i].profile), rows[i].template) != NULL) !=
+            rows[i].is_refused)
+            fail_msg("%s, %s", rows[i].profile, rows[i].template);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

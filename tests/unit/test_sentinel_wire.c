@@ -5,6 +5,8 @@
 #include "engine/redis/wire/sentinel.h"
 #include "tests/lib/suite.h"
 
+#include <stdio.h>
+
 #define HOST "$9\r\n127.0.0.1\r\n"
 
 static bwl_primary primary;
@@ -62,6 +64,101 @@ TEST(primary_has_a_port_of_16_bits_and_a_host_of_255_bytes)
     assert_true(bwl_primary_take(&primary, (bwl_bytes){ NULL, 0 }, 1));
     assert_string_equal(primary.host, "");
 }
+
+/* ---- the reply to MASTER --------------------------------------------------------------------- */
+
+#define NAME  "$4\r\nname\r\n$1\r\nm\r\n"
+#define IP    "$2\r\nip\r\n" HOST
+#define PORT  "$4\r\nport\r\n$4\r\n6379\r\n"
+#define EPOCH "$12\r\nconfig-epoch\r\n$2\r\n17\r\n"
+
+static bwl_sentinel_state it;
+
+static bwl_sentinel_says read_state(const char *frame)
+{
+    it = (bwl_sentinel_state){ .epoch = 1 };
+    return bwl_sentinel_read_state(&it, frame, strlen(frame));
+}
+
+static bwl_sentinel_says read_flags(const char *flags)
+{
+    char frame[200];
+
+    (void)snprintf(frame, sizeof frame, "%%4\r\n" IP PORT EPOCH "$5\r\nflags\r\n$%zu\r\n%s\r\n",
+                   strlen(flags), flags);
+    return read_state(frame);
+}
+
+TEST(sentinel_state_is_a_map_or_a_list)
+{
+    static const char *const frames[] = { "%4\r\n" NAME IP PORT  EPOCH,
+                                          "*8\r\n" EPOCH PORT IP NAME };
+
+    for (size_t i = 0; i < COUNT_OF(frames); i++) {
+        assert_int_equal(read_state(frames[i]), BWL_SENTINEL_FOUND);
+        assert_int_equal(it.epoch, 17);
+        assert_string_equal(it.instance.host, "127.0.0.1");
+        assert_int_equal(it.instance.port, 6379);
+        assert_false(it.is_down);
+    }
+}
+
+TEST(instance_is_down_for_a_quorum_only_with_the_flag_o_down)
+{
+    static const char *const down[] = { "o_down", "s_down,o_down,master", "master,o_down" };
+    static const char *const up[]   = { "", "master", "s_down,master", "no_down,o_down_not" };
+
+    for (size_t i = 0; i < COUNT_OF(down); i++) {
+        assert_int_equal(read_flags(down[i]), BWL_SENTINEL_FOUND);
+        assert_true(it.is_down);
+    }
+    for (size_t i = 0; i < COUNT_OF(up); i++) {
+        assert_int_equal(read_flags(up[i]), BWL_SENTINEL_FOUND);
+        assert_false(it.is_down);
+    }
+}
+
+TEST(sentinel_reply_that_is_no_state)
+{
+    static const struct {
+        const char       *frame;
+        bwl_sentinel_says says;
+    } rows[] = {
+        { "-ERR No such master with that name\r\n", BWL_SENTINEL_UNKNOWN },
+        { "-NOPERM this user has no permissions\r\n", BWL_SENTINEL_ERROR },
+        { "-ERR unknown command 'SENTINEL'\r\n", BWL_SENTINEL_ERROR },
+        { "+OK\r\n", BWL_SENTINEL_STRANGE },
+        { "_\r\n", BWL_SENTINEL_STRANGE },
+        { "%2\r\n" IP PORT, BWL_SENTINEL_STRANGE },    /* no epoch */
+        { "%2\r\n" IP EPOCH, BWL_SENTINEL_STRANGE },   /* no port */
+        { "%2\r\n" PORT EPOCH, BWL_SENTINEL_STRANGE }, /* no address */
+        { "%3\r\n" IP PORT "$12\r\nconfig-epoch\r\n$2\r\n-1\r\n", BWL_SENTINEL_STRANGE },
+        { "%3\r\n" IP PORT "$12\r\nconfig-epoch\r\n_\r\n", BWL_SENTINEL_STRANGE },
+        { "*5\r\n" IP PORT "$12\r\nconfig-epoch\r\n", BWL_SENTINEL_STRANGE },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (read_state(rows[i].frame) != rows[i].says)
+            fail_msg("%s is read as %d", rows[i].frame, (int)read_state(rows[i].frame));
+        assert_int_equal(it.epoch, 1); /* unchanged */
+    }
+}
+
+/* While a failover is carried out, the flags are still those of the old primary. */
+TEST(state_of_the_old_primary_is_not_that_of_the_new_one)
+{
+    bwl_sentinel_state of = { .epoch    = 7,
+                              .is_down  = true,
+                              .instance = { .host = "127.0.0.1", .port = 6379 } };
+    bwl_primary new       = { .host = "127.0.0.1", .port = 6380 };
+
+    assert_true(bwl_sentinel_answer_of(&of, &of.instance).is_down);
+    assert_false(bwl_sentinel_answer_of(&of, &new).is_down);
+    assert_int_equal(bwl_sentinel_answer_of(&of, &new).epoch, 7);
+    assert_int_equal(bwl_sentinel_answer_of(&of, &new).primary.port, 6380);
+}
+
+/* ---- the message ----------------------------------------------------------------------------- */
 
 #define MESSAGE ">3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n"
 

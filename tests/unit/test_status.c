@@ -83,3 +83,16 @@ TEST(status_errno_of_a_failed_connection_is_in_the_error)
     assert_string_equal(error.server_code, "");
     bowline_close(client);
 }
+
+TEST(every_status_has_a_name_and_a_text)
+{
+    for (int status = -20; status < 20; status++) {
+        assert_non_null(bowline_status_name(status));
+        assert_true(strlen(bowline_status_words(status)) > 3);
+    }
+    assert_string_equal(bowline_status_name(BOWLINE_LOST), "LOST");
+    assert_string_equal(bowline_status_name(-99), "?");
+    assert_non_null(strstr(bowline_status_words(-99), "does not know"));
+    assert_int_equal(bowline_version(), BOWLINE_VERSION_NUMBER);
+    assert_string_equal(bowline_version_string(), BOWLINE_VERSION_STRING);
+}

@@ -17,31 +17,29 @@
 typedef struct expectation {
     bwl_token_format format;
     const char      *form;
-    const char      *example;    /* for the bytes 0, 1, ... 15; NULL: not checked */
     double           their_bits; /* random bits of a token of the other program; or 128 */
 } expectation;
 
 static const expectation expectations[] = {
-    { BWL_TOKEN_OURS, "^[A-Za-z0-9_-]{21}[AQgw]$", "AAECAwQFBgcICQoLDA0ODw", 128 },
-    { BWL_TOKEN_UUID, "^" HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$", NULL,
-      122 },
-    { BWL_TOKEN_HEX, "^" HEX(32) "$", NULL, 128 },
-    { BWL_TOKEN_UUID_BARE, "^" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$", NULL, 122 },
-    { BWL_TOKEN_UUID1, "^" HEX(8) "-" HEX(4) "-1" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$", NULL,
+    { BWL_TOKEN_OURS, "^[A-Za-z0-9_-]{21}[AQgw]$", 128 },
+    { BWL_TOKEN_UUID, "^" HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$", 122 },
+    { BWL_TOKEN_HEX, "^" HEX(32) "$", 128 },
+    { BWL_TOKEN_UUID_BARE, "^" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$", 122 },
+    { BWL_TOKEN_UUID1, "^" HEX(8) "-" HEX(4) "-1" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$",
       74 }, /* the time and a sequence number */
-    { BWL_TOKEN_UUID1_BARE, "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", NULL, 74 },
-    { BWL_TOKEN_BASE64, "^[A-Za-z0-9+/]{21}[AQgw]==$", NULL, 128 },
-    { BWL_TOKEN_BASE64_18, "^[A-Za-z0-9+/]{24}$", NULL, 128 },
-    { BWL_TOKEN_ALNUM_16, "^[A-Za-z0-9]{16}$", NULL, 95 },
-    { BWL_TOKEN_ALNUM_20, "^[A-Za-z0-9]{20}$", NULL, 119 },
-    { BWL_TOKEN_ALNUM_22, "^[A-Za-z0-9]{22}$", NULL, 128 },
+    { BWL_TOKEN_UUID1_BARE, "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 74 },
+    { BWL_TOKEN_BASE64, "^[A-Za-z0-9+/]{21}[AQgw]==$", 128 },
+    { BWL_TOKEN_BASE64_18, "^[A-Za-z0-9+/]{24}$", 128 },
+    { BWL_TOKEN_ALNUM_16, "^[A-Za-z0-9]{16}$", 95 },
+    { BWL_TOKEN_ALNUM_20, "^[A-Za-z0-9]{20}$", 119 },
+    { BWL_TOKEN_ALNUM_22, "^[A-Za-z0-9]{22}$", 128 },
     { BWL_TOKEN_DATE_UUID,
       "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z@" HEX(8) "-" HEX(
           4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$",
-      NULL, 122 },
-    { BWL_TOKEN_BASE64_32, "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$", NULL, 128 },
+      122 },
+    { BWL_TOKEN_BASE64_32, "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$", 128 },
     { BWL_TOKEN_UUID_THREAD, "^" HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) ":1$",
-      NULL, 122 },
+      122 },
 };
 
 enum { COUNT = COUNT_OF(expectations), ROUNDS = 20000 };
@@ -107,6 +105,9 @@ TEST(token_fits_only_its_own_format)
         print_message("# %s\n", token);
         assert_false(bwl_token_is_of(format, token, size - 1));
         assert_false(bwl_token_is_of(format, "", 0));
+        for (int other = 0; other <= BWL_TOKEN_PID_TID; other++)
+            if (format <= BWL_TOKEN_PID_TID && other != (int)format)
+                assert_false(bwl_token_is_of((bwl_token_format)other, token, size));
         for (size_t at = 0; at < size; at++) {
             char kept = token[at];
             token[at] = '!';
@@ -117,7 +118,71 @@ TEST(token_fits_only_its_own_format)
     }
 }
 
+typedef struct text {
+    bwl_token_format format;
+    const char      *is;
+} text;
+
+TEST(other_token_is_refused)
+{
+    static const text wrong[] = {
+        { BWL_TOKEN_OURS, "" },
+        { BWL_TOKEN_OURS, "AAAAAAAAAAAAAAAAAAAAAB" }, /* bits beyond the 128th */
+        { BWL_TOKEN_OURS, "AAAAAAAAAAAAAAAAAAAA+A" },
+        { BWL_TOKEN_UUID, "00112233-4455-1677-8899-aabbccddeeff" }, /* version 1 */
+        { BWL_TOKEN_UUID, "00112233-4455-4677-c899-aabbccddeeff" },
+        { BWL_TOKEN_UUID, "00112233-4455-4677-8899-AABBCCDDEEFF" },
+        { BWL_TOKEN_UUID, "00112233x4455-4677-8899-aabbccddeeff" },
+        { BWL_TOKEN_HEX, "00112233445566778899aabbccddeefg" },
+        { BWL_TOKEN_PID_TID, "12" },
+        { BWL_TOKEN_PID_TID, "12-" },
+        { BWL_TOKEN_PID_TID, "-12" },
+        { BWL_TOKEN_PID_TID, "0-12" },
+        { BWL_TOKEN_PID_TID, "012-12" },
+        { BWL_TOKEN_PID_TID, "12-012" },
+        { BWL_TOKEN_PID_TID, "12-0" },
+        { BWL_TOKEN_PID_TID, "12-12-12" },
+        { BWL_TOKEN_PID_TID, "4194305-12" },
+        { BWL_TOKEN_PID_TID, "12-9223372036854775808" },
+    };
+
+    for (unsigned i = 0; i < COUNT_OF(wrong); i++)
+        if (bwl_token_is_of(wrong[i].format, wrong[i].is, strlen(wrong[i].is)))
+            fail_msg("\"%s\" is taken for a token", wrong[i].is);
+    assert_true(bwl_token_is_of(BWL_TOKEN_PID_TID, "4194304-9223372036854775807", 27));
+}
+
+TEST(largest_and_smallest_bytes_fit)
+{
+    bwl_random random;
+    char       token[BWL_TOKEN_MAX + 1];
+
+    for (int fill = 0; fill <= 255; fill += 255) {
+        memset(random.bytes, fill, sizeof random.bytes);
+        for (int format = 0; format < BWL_TOKEN_PID_TID + 1; format++) {
+            bwl_token_write_as(token, (bwl_token_format)format, &random, 0);
+            assert_true(bwl_token_is_of((bwl_token_format)format, token, strlen(token)));
+        }
+    }
+}
+
 FIXTURE(NULL, NULL)
+
+TEST(formats_of_known_bytes)
+{
+    bwl_random random = { { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
+                            0xcc, 0xdd, 0xee, 0xff } };
+    char       token[BWL_TOKEN_MAX + 1];
+
+    bwl_token_write_as(token, BWL_TOKEN_UUID, &random, 0);
+    assert_string_equal(token, "00112233-4455-4667-b126-6aaee2377bbf");
+    bwl_token_write_as(token, BWL_TOKEN_HEX, &random, 0);
+    assert_string_equal(token, "00112233445566778899aabbccddeeff");
+    bwl_token_write_as(token, BWL_TOKEN_PID_TID, &random, 0);
+    assert_string_equal(token, "1097-37548393952056"); /* the first 22 bits + 1, and 46 */
+    bwl_token_write_as(token, BWL_TOKEN_OURS, &random, 0);
+    assert_int_equal(strlen(token), BWL_TOKEN_SIZE);
+}
 
 TEST(own_format_is_the_token_itself)
 {
@@ -128,6 +193,7 @@ TEST(own_format_is_the_token_itself)
     bwl_token_write_as(token, BWL_TOKEN_OURS, &counting, 0);
     bwl_token_write(ours, &counting);
     assert_string_equal(token, ours);
+    assert_string_equal(token, "AAECAwQFBgcICQoLDA0ODw");
 }
 
 /* ---- random bits ----------------------------------------------------------------------------- */

@@ -144,6 +144,7 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
                          .number     = send->args[0],
                          .lease_ms   = lock_request->lease_ms,
                          .generation = bwl_redis_lock_of(lock)->waiting.generation,
+                         .route      = { .since = bwl_hold_release_began(&lock->hold) },
     };
 
     if (send->command == REDIS_REPLICATED)
@@ -208,6 +209,9 @@ static void withdraw(bwl_engine_lock *lock)
             from[count++] = each;
         }
     }
+    while (redis->router.cluster != NULL && count < BWL_NODES_MAX &&
+           bwl_cluster_withdraw(redis->router.cluster, lock, &taken[count], &from[count]))
+        name_silence(from[count++], lock);
     for (unsigned i = 0; i < count; i++)
         bwl_request_answer(from[i], &taken[i], BWL_NOT_SENT);
     if (count > 0)

@@ -257,6 +257,8 @@ static void is_late(bwl_session *session)
         bwl_session_next_address(session, &fault);
         return;
     }
+    if (session->owner->has_alternative != NULL)
+        session->link.has_answered = false; /* as if it could not be connected: others are asked */
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms", ms);
     (void)bwl_handshake_add_hint(session, true, &fault);
     bwl_session_name_place(session, &fault);

@@ -36,11 +36,12 @@ typedef struct bwl_request_batch {
     bwl_answer known; /* its part of the reply; 0: none yet */
 } bwl_request_batch;
 
-/* The redirects of a request between the nodes of a cluster. */
+/* The way of a request between the nodes of a cluster. */
 typedef struct bwl_request_route {
-    bool    asking; /* send ASKING before it */
-    uint8_t hops;   /* number of redirects ... */
-    bwl_ms  until;  /* ... and their time limit; 0: no redirect yet */
+    bool    asking;   /* send ASKING before it */
+    uint8_t hops;     /* number of redirects */
+    bwl_ms  since;    /* when it was first submitted; 0: now */
+    bwl_ms  retry_at; /* while it is deferred: when it is sent again */
 } bwl_request_route;
 
 struct bwl_request {

@@ -507,9 +507,15 @@ bool bwl_session_open(bwl_session *session)
 
 bool bwl_session_submit(bwl_session *session, const bwl_request *request)
 {
-    bwl_fault fault = { 0 };
+    bwl_fault   fault = { 0 };
+    bwl_request begun;
 
     bwl_session_check_for_end(session);
+    if (session->owner->slots != NULL && request->route.since == 0) {
+        begun             = *request;
+        begun.route.since = bwl_host_now(session->host);
+        request           = &begun;
+    }
     if (request->kind->admits != NULL && !request->kind->admits(session, request))
         return true;
     if (!bwl_watch_admits(session, request) || !bwl_barrier_admits(session, request))
@@ -554,7 +560,7 @@ void bwl_session_flush(bwl_session *session)
 }
 
 /* A WAIT is not withdrawn: it is submitted only with a connection. */
-static bool is_withdrawn(const bwl_request *request, const bwl_engine_lock *lock)
+bool bwl_session_may_withdraw(const bwl_request *request, const bwl_engine_lock *lock)
 {
     return request->lock == lock && request->kind->is_machines &&
            request->tag == lock->latest_tag && !request->flight.written &&
@@ -567,7 +573,7 @@ unsigned bwl_session_withdraw(bwl_session *session, const bwl_engine_lock *lock,
     unsigned count = 0;
 
     for (size_t i = 0; i < session->pipeline.count && count < max;) {
-        if (!is_withdrawn(bwl_pipeline_at(&session->pipeline, i), lock)) {
+        if (!bwl_session_may_withdraw(bwl_pipeline_at(&session->pipeline, i), lock)) {
             i++;
             continue;
         }

@@ -198,6 +198,9 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request);
 /* Sends what was held back. */
 void bwl_session_flush(bwl_session *session);
 
+/* Whether this request of the latest command of the lock's machine was not written. */
+bool bwl_session_may_withdraw(const bwl_request *request, const bwl_engine_lock *lock);
+
 /* Removes unwritten requests of the latest command of the lock's machine, at most `max`.  Returns
  * their number. */
 unsigned bwl_session_withdraw(bwl_session *session, const bwl_engine_lock *lock,

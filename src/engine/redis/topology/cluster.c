@@ -14,7 +14,9 @@
 enum {
     PORT_DEFAULT      = 6379,
     VERSION_OF_SHARDS = 7,
-    PAUSE_MS          = 50, /* before a deferred request is sent again */
+    PAUSE_MS          = 50,  /* before a request about a moving slot is sent again */
+    SILENT_PAUSE_MS   = 10,  /* the same for the slot of a silent node; doubles with each hop ... */
+    SILENT_PAUSE_MAX  = 250, /* ... up to this */
 };
 
 static bwl_cluster *cluster_of(const bwl_session *session)
@@ -240,17 +242,22 @@ void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capa
 
 /* ---- requests that are redirected or deferred ------------------------------------------------ */
 
+/* It is not written later than this, so that its reply comes within three answer_ms. */
+static bwl_ms unsent_by(const bwl_session *session, const bwl_request *request)
+{
+    assert(request->route.since != 0);
+    return bwl_ms_add(request->route.since, 2 * session->host->settings.answer_ms);
+}
+
 static bool may_hop(const bwl_session *session, bwl_request *request)
 {
-    bwl_ms             now   = session->host->latest;
-    bwl_request_route *route = &request->route;
-
-    if (route->until == 0)
-        route->until = bwl_ms_add(now, session->host->settings.answer_ms);
-    if (route->hops == BWL_CLUSTER_HOPS_MAX || now >= route->until ||
-        !bwl_request_is_wanted(request) || session->host->closing)
+    if (request->route.since == 0)
+        request->route.since = session->host->latest; /* it was never submitted */
+    if (request->route.hops == BWL_CLUSTER_HOPS_MAX ||
+        session->host->latest >= unsent_by(session, request) || !bwl_request_is_wanted(request) ||
+        session->host->closing)
         return false;
-    route->hops++;
+    request->route.hops++;
     return true;
 }
 
@@ -278,16 +285,22 @@ static bool may_defer(const bwl_request *request)
     return bwl_slots_uses(request) && request->command != REDIS_QUEUE_HEARTBEAT;
 }
 
+/* The request is sent again at `at`, to the node that its slot has then. */
+static bool defer_until(bwl_session *session, bwl_request *request, bwl_ms at)
+{
+    request->flight         = (bwl_request_flight){ .sent_at = session->host->latest };
+    request->route.retry_at = at;
+    return bwl_pipeline_push(&cluster_of(session)->deferred, request);
+}
+
 /* The slot is being moved, and its keys are on two nodes. */
 static bool defer(bwl_session *session, bwl_request *request)
 {
-    bwl_ms now = session->host->latest;
+    bwl_ms now   = session->host->latest;
+    bwl_ms until = bwl_ms_add(request->route.since, session->host->settings.answer_ms);
 
-    if (request->route.until == 0)
-        request->route.until = bwl_ms_add(now, session->host->settings.answer_ms);
-    request->flight = (bwl_request_flight){ .sent_at = now };
-    if (may_defer(request) && now < request->route.until && bwl_request_is_wanted(request) &&
-        !session->host->closing && bwl_pipeline_push(&cluster_of(session)->deferred, request))
+    if (may_defer(request) && now < until && bwl_request_is_wanted(request) &&
+        !session->host->closing && defer_until(session, request, bwl_ms_add(now, PAUSE_MS)))
         return true;
     bwl_host_set_error(request->lock,
                        "%s: the lock's slot is being moved to another node (TRYAGAIN)",
@@ -301,7 +314,10 @@ bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster)
     bwl_ms              until = BWL_NEVER;
 
     for (size_t i = 0; i < list->count; i++)
-        until = bwl_ms_min(until, bwl_ms_add(bwl_pipeline_at(list, i)->flight.sent_at, PAUSE_MS));
+        until = bwl_ms_min(until, bwl_pipeline_at(list, i)->route.retry_at);
+    for (const bwl_session *each = cluster->router->sessions; each != NULL; each = each->next)
+        if (each->phase != BWL_SESSION_READY && each->pipeline.count > 0)
+            until = bwl_ms_min(until, unsent_by(each, bwl_pipeline_at(&each->pipeline, 0)));
     return until;
 }
 
@@ -310,7 +326,7 @@ static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_request *ret_request)
     bwl_pipeline *list = &cluster->deferred;
 
     for (size_t i = 0; i < list->count; i++) {
-        if (now < bwl_ms_add(bwl_pipeline_at(list, i)->flight.sent_at, PAUSE_MS))
+        if (now < bwl_pipeline_at(list, i)->route.retry_at)
             continue;
         *ret_request = bwl_pipeline_remove(list, i);
         return true;
@@ -318,10 +334,43 @@ static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_request *ret_request)
     return false;
 }
 
+bool bwl_cluster_withdraw(bwl_cluster *cluster, const bwl_engine_lock *lock,
+                          bwl_request *ret_request, bwl_session **ret_session)
+{
+    bwl_pipeline *list = &cluster->deferred;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!bwl_session_may_withdraw(bwl_pipeline_at(list, i), lock))
+            continue;
+        bwl_session *known = known_at(cluster, cluster->owners[bwl_route_of(lock)->slot]);
+        *ret_session       = known != NULL ? known : cluster->router->sessions;
+        *ret_request       = bwl_pipeline_remove(list, i);
+        return true;
+    }
+    return false;
+}
+
+/* The requests that a session could not write in time. */
+static void answer_unsent(bwl_session *session)
+{
+    bwl_pipeline *pipeline = &session->pipeline;
+    bwl_ms        now      = bwl_host_now(session->host);
+
+    while (session->phase != BWL_SESSION_READY && pipeline->count > 0 &&
+           now >= unsent_by(session, bwl_pipeline_at(pipeline, 0))) {
+        bwl_request request = bwl_pipeline_pop(pipeline);
+        bwl_host_set_error(request.lock, "%s: not connected in time", session->endpoint.text);
+        bwl_request_answer(session, &request, BWL_NOT_SENT);
+    }
+}
+
 /* Drops a request that the machine has replaced by a later one. */
 void bwl_cluster_woken(bwl_cluster *cluster)
 {
     bwl_request request;
+
+    for (bwl_session *each = cluster->router->sessions; each != NULL; each = each->next)
+        answer_unsent(each);
 
     while (take_due(cluster, bwl_host_now(cluster->router->host), &request)) {
         bwl_session *session = bwl_cluster_route(cluster, bwl_route_of(request.lock)->slot);
@@ -367,6 +416,19 @@ static void move_home(bwl_cluster *cluster, unsigned number, bwl_request *reques
         request->lease_ms = request->lock->hold.request.lease_ms;
 }
 
+/* The other nodes still name a node that cannot be connected, or is silent.  The request does not
+ * wait in its pipeline: until that node answers, or the cluster has elected another one, it is sent
+ * to the others from time to time. */
+static bool await_election(bwl_session *session, bwl_session *there, bwl_request *request)
+{
+    bwl_ms pause = (bwl_ms)SILENT_PAUSE_MS << (request->route.hops - 1);
+
+    assert(request->route.hops > 0);
+    (void)bwl_session_open(there); /* (void): it may be backing off */
+    return defer_until(session, request,
+                       bwl_ms_add(session->host->latest, bwl_ms_min(pause, SILENT_PAUSE_MAX)));
+}
+
 /* False: the request is complete. */
 static bool follow(bwl_session *session, bwl_request *request, const char *bytes, size_t size)
 {
@@ -377,9 +439,9 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
         (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->command) &&
          request->command != REDIS_QUEUE_EXTEND))
         return defer(session, request);
-    bool               moved  = redirect.kind == BWL_REDIRECT_MOVED;
-    unsigned           number = number_said(session, &redirect.to);
-    const bwl_session *there  = known_at(cluster, number);
+    bool         moved  = redirect.kind == BWL_REDIRECT_MOVED;
+    unsigned     number = number_said(session, &redirect.to);
+    bwl_session *there  = known_at(cluster, number);
     if (moved)
         bwl_slots_forget(session, redirect.slot);
     if (moved && number != BWL_NOBODY)
@@ -395,7 +457,9 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
                     request->lock->name, redirect.to.host, (unsigned)redirect.to.port);
         move_home(cluster, number, request);
     }
-    return submit_to(cluster, number, request);
+    return moved && there != NULL && bwl_session_may_be_dead(there)
+               ? await_election(session, there, request)
+               : submit_to(cluster, number, request);
 }
 
 static bool is_redirect(const bwl_request *request, const char *bytes, size_t size)

@@ -11,11 +11,13 @@
  *      MOVED        the map is corrected, and the request goes to the new owner
  *      ASK          the request goes to that node once, behind ASKING; the map stays
  *      TRYAGAIN     the slot is being moved: the request is deferred, and sent again
+ *      silent       a node that does not answer within answer_ms is connected again; meanwhile its
+ *                   requests go to other nodes, and while these redirect to it, they are deferred
  *      broken       a request that was certainly not executed goes to another node, which
  *                   redirects it by MOVED, or executes it
  *
- * The redirects of a request are limited to BWL_CLUSTER_HOPS_MAX and to answer_ms.  After that it
- * is completed as NOT_SENT.
+ * The redirects of a request are limited to BWL_CLUSTER_HOPS_MAX and to two answer_ms from its
+ * first submission.  After that it is completed as NOT_SENT, also if it waits for a connection.
  */
 #pragma once
 
@@ -70,6 +72,11 @@ bool bwl_cluster_on_not_sent(bwl_session *session, const bwl_request *request);
 
 /* Handles a reply to the oldest request that redirects it.  False: the reply is no redirect. */
 bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size);
+
+/* Removes a deferred request of the latest command of the lock's machine; *ret_session is that of
+ * its slot.  False: there is none. */
+bool bwl_cluster_withdraw(bwl_cluster *cluster, const bwl_engine_lock *lock,
+                          bwl_request *ret_request, bwl_session **ret_session);
 
 /* When the next deferred request is due; and sends those that are due. */
 bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster);

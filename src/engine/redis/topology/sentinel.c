@@ -3,85 +3,55 @@
  *
  *      redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]].../SERVICE[/DATABASE]
  *
- * Every attempt to connect begins with a query to a sentinel.  The named server is used if its own
- * handshake shows that it is a primary.  A stale sentinel names a replica, or a server that is
- * gone: then the next sentinel is queried in the same attempt, until all were queried or the time
- * is over.  A sentinel that names the same server again adds nothing.
+ * Every attempt to connect begins with a discovery: all sentinels of the URL are asked at the same
+ * time.  It ends
  *
- * A sign that the primary has moved (a message of the sentinel, an error READONLY) closes the
- * connection.  Held locks are then revalidated at the new primary before they count as lost.
+ *      when a majority of them has answered, or
+ *      when PATIENCE_MS have passed and at least one has answered, or
+ *      when each has answered or failed.
  *
- * There is one connection to one sentinel, which is subscribed to messages about a new primary.
+ * So one that is dead or silent costs nothing while a majority answers, and PATIENCE_MS otherwise.
+ * Which primary follows from the answers is decided in sentinel_poll.c: that of the newest epoch,
+ * and none that is older than the newest one ever seen.  The server is used if its own handshake
+ * shows that it is a primary; otherwise another one that a sentinel names with the same epoch, in
+ * the same attempt.
  *
- *       +--- discover ------------------------------+
- *       v                                           |
- *      IDLE --> RESOLVING --> CONNECTING --> QUERYING --answered--> WATCHING --breaks--> BACKOFF
- *                  |              |             |                                           |
- *                  +-- the next sentinel, until all were tried --> BACKOFF                  |
- *                  +-- the next one if the named server is no primary: try_next             |
- *                                                                                           |
- *      BACKOFF --after 1 s, while the client watches--> starts again, as a message may have
- *                                                       been missed
- *
- *      WATCHING --after 2 answer_ms, while the client watches--> QUERYING: a stopped sentinel keeps
- *                                                                its connection and sends nothing
+ * While the client is connected, it keeps the connections to all sentinels (sentinel_link.c): the
+ * one that carries out a failover knows the new primary first, and the one in the partition of the
+ * old primary last.  An answer with a newer epoch ends a connection to another server, or an
+ * attempt to connect to it.  A message about a new primary and an error READONLY end the connection
+ * too, and then the answers decide.  Held locks are revalidated at the new primary before they
+ * count as lost.
  *
  * All functions need the client's mutex.
  */
 #include "engine/redis/topology/sentinel.h"
 
 #include "base/fault.h"
-#include "base/secret.h"
+#include "engine/redis/topology/sentinel_link.h"
+#include "engine/redis/topology/sentinel_poll.h"
 #include "engine/redis/wire/commands.h"
-#include "net/dialer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TEXT_ROOM     = 100,
-    QUERY_ROOM    = 512,  /* for the commands, without user and password */
-    BACKOFF_MS    = 1000, /* between two rounds without a discovery */
-    QUIET_PERIODS = 2,    /* times answer_ms: then a quiet sentinel is queried again */
+    PATIENCE_MS    = 500, /* for a majority, in a discovery ... */
+    PATIENCE_SHARE = 4,   /* ... and at most this part of answer_ms */
 };
 
-typedef enum phase {
-    IDLE = 1,
-    BACKOFF,
-    RESOLVING,
-    CONNECTING, /* with TLS: includes its handshake */
-    QUERYING,
-    WATCHING,
-} phase;
-
-/* What the URL says.  A sentinel owns the texts. */
-typedef struct plan {
-    const char  *service;
-    const char  *user;     /* for the sentinels, not for the service; NULL: none */
-    const char  *password; /* for the sentinels; NULL: none                      */
-    unsigned     hosts_count;
-    bwl_url_host hosts[BWL_URL_HOSTS_MAX];
-} plan;
-
 struct bwl_sentinel {
-    bwl_resp_stream        conn; /* first: the reactor points to its source */
-    bwl_router            *router;
-    bwl_host              *client;
-    const bwl_tls_context *tls; /* NULL: clear text */
-    plan                   plan;
-    phase                  phase;
-    bwl_ms                 phase_ends_at;
-    bwl_ms                 discovery_deadline;
-    bwl_ms                 current_until;  /* time limit of the current sentinel */
-    bool                   is_awaited;     /* a discovery waits for the answer */
-    bool                   has_said_hello; /* the sentinel has answered HELLO */
-    uint64_t               ended;          /* connections that have ended */
-    unsigned               current;        /* index into hosts */
-    unsigned               tried;          /* sentinels in this round */
-    bwl_fault              refusal;        /* of this round: needs correction */
-    bwl_dialer             dialer;
-    bwl_primary            latest_primary; /* the latest; port 0: none yet */
+    bwl_router           *router;
+    bwl_host             *client;
+    bwl_sentinel_service *service; /* one reference */
+    bwl_sentinel_poll     poll;
+    bool                  is_awaited;    /* a discovery waits for the answers */
+    bool                  is_asking;     /* not all sentinels have been asked yet */
+    bwl_ms                patience_ends; /* of the discovery; BWL_NEVER: it is over */
+    bwl_fault             refusal;       /* of a sentinel in this discovery: needs correction */
+    bwl_fault             failure;       /* of the last one that failed */
+    bwl_sentinel_link    *links[BWL_URL_HOSTS_MAX];
 };
 
 static bwl_sentinel *sentinel_of(const bwl_session *session)
@@ -89,65 +59,29 @@ static bwl_sentinel *sentinel_of(const bwl_session *session)
     return bwl_router_of(session)->sentinel;
 }
 
-/* ---- errors as texts for users: what, why, and the URL option to change ---------------------- */
-
-/* An error of the sentinel; the text quotes nothing that repeats a part of the password. */
-static int turned_away(const bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
+static bwl_ms now_of(const bwl_sentinel *s)
 {
-    const char *password = s->plan.password;
-    char        text[TEXT_ROOM];
-
-    bwl_redis_error_text(text, sizeof text, bytes, size);
-    if (bwl_secret_is_in(password, bytes, size) ||
-        bwl_secret_part_is_in(password, text, strlen(text)))
-        (void)snprintf(text, sizeof text,
-                       "an error that is not quoted: it repeats a part of the password");
-    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
-                       "it wants a password (NOAUTH): give sentinel-password-file=");
-    else if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
-                       "it does not accept this user and password (WRONGPASS): see sentinel-user= "
-                       "and sentinel-password-file=");
-    else if (bwl_redis_error_is(bytes, size, "ERR unknown command"))
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
-                       "this is no sentinel: it says %s; if it is the server, write redis:// or "
-                       "rediss://",
-                       text);
-    else
-        (void)bwl_fail(
-            fault, bwl_redis_is_not_now(bytes, size) ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
-            "%s", text);
-    bwl_redis_error_code(fault->server_code, text);
-    return fault->status;
+    return bwl_host_now(s->client);
 }
 
-/* A TLS port closes the connection when it gets clear text; a clear-text port may read a TLS
- * handshake and wait for more. */
-static void add_hint(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
-{
-    bwl_fault   bare     = *fault;
-    bool        is_clear = conn->context == NULL;
-    const char *suspect  = NULL;
-
-    if (!bwl_stream_is_open(conn) || !conn->joined)
-        return;
-    if (bwl_stream_sounds_like_tls(conn))
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
-                       "this is a port for TLS: write rediss+sentinel://");
-    else if (!conn->heard && bare.status == BWL_STATUS_UNREACHABLE && !(is_clear && is_silent))
-        suspect = is_clear ? "if it speaks TLS, write rediss+sentinel://"
-                           : "if it speaks no TLS, write redis+sentinel://";
-    if (suspect != NULL)
-        (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);
-}
-
-/* ---- what a sentinel says, and the session --------------------------------------------------- */
+/* ---- the session ----------------------------------------------------------------------------- */
 
 static bool is_there(const bwl_endpoint *endpoint, const bwl_primary *primary)
 {
     return endpoint->host != NULL && endpoint->port == primary->port &&
            strcmp(endpoint->host, primary->host) == 0;
+}
+
+/* The server of the session, or the one that it tries.  False: none yet. */
+static bool current_of(bwl_primary *ret_current, const bwl_session *session)
+{
+    const bwl_endpoint *endpoint = &session->endpoint;
+
+    if (endpoint->host == NULL)
+        return false;
+    (void)snprintf(ret_current->host, sizeof ret_current->host, "%s", endpoint->host);
+    ret_current->port = endpoint->port;
+    return true;
 }
 
 static void try_it(bwl_session *session, const bwl_primary *primary)
@@ -157,20 +91,8 @@ static void try_it(bwl_session *session, const bwl_primary *primary)
 
     (void)snprintf(host, sizeof host, "%s", primary->host);
     (void)snprintf(endpoint.text, sizeof endpoint.text, "%.40s (%.60s:%u)",
-                   sentinel_of(session)->plan.service, primary->host, (unsigned)primary->port);
+                   sentinel_of(session)->service->name, primary->host, (unsigned)primary->port);
     bwl_session_found(session, &endpoint);
-}
-
-static void on_found(bwl_session *session, const bwl_primary *primary, const bwl_fault *fault)
-{
-    const bwl_session_attempt *attempt = &session->attempt;
-
-    if (primary == NULL)
-        bwl_session_not_found(session, fault);
-    else if (attempt->candidate.status == 0 || !is_there(&session->endpoint, primary))
-        try_it(session, primary);
-    else if (!bwl_sentinel_try_next(session, attempt->until))
-        bwl_session_not_found(session, &attempt->candidate);
 }
 
 static void on_moved(bwl_session *session, const bwl_primary *primary)
@@ -182,17 +104,15 @@ static void on_moved(bwl_session *session, const bwl_primary *primary)
     bwl_session_break(session, &fault, false);
 }
 
-/* With `primary`, fault is NULL: the result of a discovery, or a new primary.  Without: the
- * discovery has failed, REFUSED or UNREACHABLE. */
-static void on_result(bwl_sentinel *s, const bwl_primary *primary, const bwl_fault *fault)
+/* The result of a discovery, or a new primary. */
+static void use(bwl_session *session, const bwl_primary *primary)
 {
-    bwl_session *session = s->router->sessions;
-    bool         is_new  = primary != NULL && !is_there(&session->endpoint, primary);
+    bool is_new = !is_there(&session->endpoint, primary);
 
     switch (session->phase) {
     case BWL_SESSION_DOWN:
-    case BWL_SESSION_BACKOFF: break; /* the next attempt queries again */
-    case BWL_SESSION_DISCOVERING: on_found(session, primary, fault); break;
+    case BWL_SESSION_BACKOFF: break; /* the next attempt asks again */
+    case BWL_SESSION_DISCOVERING: try_it(session, primary); break;
     case BWL_SESSION_RESOLVING:
     case BWL_SESSION_CONNECTING:
     case BWL_SESSION_HANDSHAKE:
@@ -207,315 +127,184 @@ static void on_result(bwl_sentinel *s, const bwl_primary *primary, const bwl_fau
     session->owner->on_change(session);
 }
 
-static void try_current(bwl_sentinel *s);
+/* ---- the answers ----------------------------------------------------------------------------- */
 
-static bwl_ms now_of(const bwl_sentinel *s)
+/* The epoch to be accepted; the other shards of the client learn it too. */
+static uint64_t learn_epoch(bwl_sentinel *s)
 {
-    return bwl_host_now(s->client);
+    uint64_t known = atomic_load(&s->service->epoch);
+    uint64_t epoch;
+
+    do
+        epoch = bwl_sentinel_poll_epoch(&s->poll, known, now_of(s));
+    while (epoch != known && !atomic_compare_exchange_weak(&s->service->epoch, &known, epoch));
+    return epoch;
 }
 
-static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
+/* Why no answer can be used; `down`: the one that names a server which is down, or NULL. */
+static void explain(const bwl_sentinel *s, const bwl_sentinel_answer *down, bwl_fault *ret_fault)
 {
-    s->phase         = to;
-    s->phase_ends_at = ends_at;
+    unsigned long long known = atomic_load(&s->service->epoch);
+
+    if (down != NULL)
+        (void)bwl_fail(ret_fault, BWL_STATUS_UNREACHABLE,
+                       "%.60s:%u is down for a quorum of the sentinels (o_down), and they have not "
+                       "elected another primary yet",
+                       down->primary.host, (unsigned)down->primary.port);
+    else if (bwl_sentinel_poll_answered(&s->poll) > 0)
+        (void)bwl_fail(ret_fault, BWL_STATUS_UNREACHABLE,
+                       "the sentinels that answer name an older primary: epoch %llu was seen "
+                       "before. They are cut off from the others, or were set up again: then a "
+                       "majority of those in the URL must say so for %d s",
+                       known, BWL_SENTINEL_LOWER_MS / 1000);
+    else
+        *ret_fault = s->refusal.status != 0 ? s->refusal : s->failure;
 }
 
-/* ---- one round: each sentinel once ----------------------------------------------------------- */
-
-static void disconnect(bwl_sentinel *s)
+/* Ends the discovery, if the answers suffice. */
+static void decide(bwl_sentinel *s)
 {
-    bwl_stream_close(&s->conn.stream);
-    bwl_dialer_forget(&s->dialer);
-    s->has_said_hello = false;
-    s->ended++;
+    bwl_session *session = s->router->sessions;
+    bool         all     = bwl_sentinel_poll_due(&s->poll) == 0;
+    bool         enough  = bwl_sentinel_poll_is_majority(&s->poll) ||
+                  (s->patience_ends == BWL_NEVER && bwl_sentinel_poll_answered(&s->poll) > 0);
+    uint64_t    epoch = atomic_load(&s->service->epoch);
+    bwl_primary current;
+    bwl_fault   fault;
+
+    if (!all && !enough)
+        return;
+    const bwl_sentinel_answer *best =
+        bwl_sentinel_poll_choose(&s->poll, epoch, current_of(&current, session) ? &current : NULL);
+    if (best != NULL && !best->is_down) {
+        s->is_awaited = false;
+        use(session, &best->primary);
+    } else if (all) {
+        s->is_awaited = false;
+        explain(s, best, &fault);
+        bwl_session_not_found(session, &fault);
+        session->owner->on_change(session);
+    } /* else: a sentinel that has not answered may know another primary */
 }
 
-/* "sentinel 10.0.0.1:26379: no answer" */
-static void name_sentinel(const bwl_sentinel *s, bwl_fault *fault)
+/* An answer that no discovery waits for. */
+static void follow(bwl_sentinel *s)
 {
-    bwl_fault           bare = *fault;
-    const bwl_url_host *at   = &s->plan.hosts[s->current];
+    bwl_session *session = s->router->sessions;
+    uint64_t     epoch   = atomic_load(&s->service->epoch);
+    bwl_primary  current;
 
-    (void)bwl_fail(fault, (bwl_status)bare.status, "sentinel %.100s:%u: %s", at->name,
-                   (unsigned)at->port, bare.text);
+    if (!current_of(&current, session) || bwl_sentinel_poll_names(&s->poll, epoch, &current))
+        return;
+    const bwl_sentinel_answer *best = bwl_sentinel_poll_choose(&s->poll, epoch, NULL);
+    if (best != NULL && !best->is_down)
+        use(session, &best->primary);
 }
 
-/* All sentinels were tried. */
-static void round_failed(bwl_sentinel *s, const bwl_fault *last)
+static void on_answer(void *owner, unsigned number, const bwl_sentinel_answer *answer)
 {
-    bwl_fault fault      = s->refusal.status != 0 ? s->refusal : *last;
-    bool      is_awaited = s->is_awaited;
+    bwl_sentinel *s = owner;
 
-    s->is_awaited = false;
-    enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
-    if (is_awaited)
-        on_result(s, NULL, &fault);
+    bwl_sentinel_poll_answer(&s->poll, number, answer);
+    (void)learn_epoch(s);
+    if (s->is_asking)
+        return;
+    if (s->is_awaited)
+        decide(s);
+    else
+        follow(s);
 }
 
-static void leave_current(bwl_sentinel *s)
+/* At once, although the answers decide: the old primary may still accept requests. */
+static void on_switch(void *owner, const bwl_primary *primary)
 {
-    disconnect(s);
-    s->current = (s->current + 1) % s->plan.hosts_count;
+    bwl_sentinel *s       = owner;
+    bwl_session  *session = s->router->sessions;
+
+    if (session->phase == BWL_SESSION_READY)
+        use(session, primary);
 }
 
-/* This sentinel failed: tries the next one. */
-static void fail_current(bwl_sentinel *s, bwl_fault *fault)
+static void on_failed(void *owner, unsigned number, const bwl_fault *fault)
 {
-    name_sentinel(s, fault);
-    leave_current(s);
+    bwl_sentinel *s = owner;
+
+    bwl_sentinel_poll_fail(&s->poll, number);
+    if (!s->is_awaited)
+        return;
+    s->failure = *fault;
     if (fault->status == BWL_STATUS_REFUSED)
         s->refusal = *fault;
-    if (++s->tried < s->plan.hosts_count)
-        try_current(s);
-    else
-        round_failed(s, fault);
+    if (!s->is_asking)
+        decide(s);
 }
 
-/* The time limit of the current sentinel: an equal share of the time left, so that a silent one
- * leaves time for the others. */
-static bwl_ms current_ends_at(const bwl_sentinel *s)
+static void on_change(void *owner)
 {
-    bwl_ms now  = now_of(s);
-    bwl_ms left = s->discovery_deadline > now ? s->discovery_deadline - now : 0;
+    bwl_sentinel *s = owner;
 
-    return now + left / (bwl_ms)(s->plan.hosts_count - s->tried);
-}
-
-static void wake(void *arg)
-{
-    bwl_host_wake(arg);
-}
-
-/* Handles a result of the dialer: resolving, connecting, or failed. */
-static void on_dial(bwl_sentinel *s, int result, bwl_fault *fault)
-{
-    if (result < 0) {
-        fail_current(s, fault);
-        return;
-    }
-    enter(s, result == BWL_DIAL_RESOLVING ? RESOLVING : CONNECTING, s->dialer.ends_at);
-    if (result == BWL_DIAL_CONNECTING)
-        s->conn.frames = (bwl_frames){ .long_left = 0 };
-}
-
-static void try_current(bwl_sentinel *s)
-{
-    const bwl_url_host *at = &s->plan.hosts[s->current];
-    const bwl_dial to = { .host = at->name, .port = at->port, .wake = wake, .wake_arg = s->client };
-    bwl_fault      fault = { 0 };
-
-    s->current_until = current_ends_at(s);
-    enter(s, RESOLVING, s->current_until);
-    if (s->tls != NULL)
-        bwl_stream_secure(&s->conn.stream, s->tls, at->name);
-    if (bwl_reactor_open(&s->client->reactor, &fault) < 0)
-        fail_current(s, &fault);
-    else
-        on_dial(s, bwl_dialer_start(&s->dialer, &to, now_of(s), s->current_until, 0, &fault),
-                &fault);
-}
-
-static void restart_deadline(bwl_sentinel *s)
-{
-    s->tried              = 0;
-    s->refusal            = (bwl_fault){ 0 };
-    s->discovery_deadline = bwl_ms_add(now_of(s), s->client->settings.answer_ms);
-}
-
-static void begin_round(bwl_sentinel *s)
-{
-    restart_deadline(s);
-    try_current(s);
-}
-
-/* ---- the query ------------------------------------------------------------------------------- */
-
-/* Sends the query; on a new connection HELLO and SUBSCRIBE first. */
-static int send_query(bwl_sentinel *s, bwl_fault *fault)
-{
-    size_t          user     = s->plan.user != NULL ? strlen(s->plan.user) : 0;
-    size_t          password = s->plan.password != NULL ? strlen(s->plan.password) : 0;
-    bool            first    = s->phase == CONNECTING;
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&s->conn, QUERY_ROOM + user + password, &writer))
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    if (first) {
-        bwl_redis_write_hello(&writer, s->plan.user, s->plan.password);
-        bwl_resp_write(&writer, "SUBSCRIBE " BWL_SENTINEL_CHANNEL);
-    }
-    bwl_resp_write(&writer, "SENTINEL GET-MASTER-ADDR-BY-NAME %s", s->plan.service);
-    bwl_resp_stream_commit(&s->conn, &writer);
-    enter(s, QUERYING, first ? s->current_until : current_ends_at(s));
-    return bwl_stream_flush(&s->conn.stream, fault);
-}
-
-static void report_primary(bwl_sentinel *s, const bwl_primary *primary)
-{
-    bool is_awaited = s->is_awaited;
-    bool moved      = !bwl_primary_is(primary, &s->latest_primary);
-
-    s->is_awaited     = false;
-    s->latest_primary = *primary;
-    if (is_awaited || moved)
-        on_result(s, &s->latest_primary, NULL);
-}
-
-/* Handles a frame that is not a push: the reply to HELLO, or to the query. */
-static int on_reply(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
-{
-    bwl_primary primary;
-
-    if (s->phase != QUERYING)
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent data without a request");
-    if (!s->has_said_hello) {
-        if (bwl_redis_is_error(bytes, size))
-            return turned_away(s, bytes, size, fault);
-        s->has_said_hello = true;
-        return BWL_OK;
-    }
-    switch (bwl_sentinel_read(&primary, bytes, size)) {
-    case BWL_SENTINEL_FOUND:
-        enter(s, WATCHING, bwl_ms_add(now_of(s), QUIET_PERIODS * s->client->settings.answer_ms));
-        report_primary(s, &primary);
-        return BWL_OK;
-    case BWL_SENTINEL_UNKNOWN:
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "it knows no service \"%.60s\": the path of the URL is the name behind "
-                        "\"sentinel monitor\" in its configuration",
-                        s->plan.service);
-    case BWL_SENTINEL_ERROR: return turned_away(s, bytes, size, fault);
-    case BWL_SENTINEL_STRANGE: break;
-    }
-    return bwl_fail(fault, BWL_STATUS_REFUSED, "it sent an unexpected reply");
-}
-
-static void on_broken(bwl_sentinel *s, bwl_fault *fault)
-{
-    add_hint(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
-    if (s->phase == WATCHING) {
-        leave_current(s);
-        enter(s, BACKOFF, bwl_ms_add(now_of(s), BACKOFF_MS));
-    } else if (s->phase == CONNECTING) {
-        on_dial(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
-    } else {
-        fail_current(s, fault);
-    }
-}
-
-/* Reads the frames that have arrived.  A callback may disconnect: then the rest is discarded. */
-static int take_frames(bwl_sentinel *s, bwl_fault *fault)
-{
-    bwl_primary primary;
-    const char *bytes;
-    size_t      size;
-    int         status;
-
-    while ((status = bwl_resp_stream_frame(&s->conn, &bytes, &size, fault)) > 0) {
-        if (bytes[0] != '>')
-            status = on_reply(s, bytes, size, fault);
-        else if (bwl_sentinel_read_switch(&primary, s->plan.service, bytes, size))
-            report_primary(s, &primary);
-        if (status < 0)
-            break;
-    }
-    return status;
-}
-
-static void ready(bwl_source *source, uint32_t events)
-{
-    bwl_sentinel *s     = (bwl_sentinel *)(void *)source;
-    uint64_t      ended = s->ended;
-    bwl_fault     fault = { 0 };
-
-    if (!bwl_stream_is_open(&s->conn.stream))
-        return; /* the connection was closed meanwhile */
-    bool was_connecting = s->conn.stream.connecting;
-    int  status         = bwl_stream_step(&s->conn.stream, events, &fault);
-    if (status == BWL_OK && was_connecting && !s->conn.stream.connecting)
-        status = send_query(s, &fault);
-    if (!s->conn.stream.connecting && s->phase != CONNECTING) {
-        bwl_fault strange = { 0 };
-        int       taken   = take_frames(s, &strange); /* even if the connection has just broken */
-        if (taken < 0 && status >= 0) {
-            status = taken;
-            fault  = strange;
-        }
-    }
-    if (status < 0 && s->ended == ended)
-        on_broken(s, &fault);
     s->router->owner->on_change(s->router->sessions);
 }
 
+static const bwl_sentinel_link_owner link_owner = {
+    .on_answer = on_answer,
+    .on_switch = on_switch,
+    .on_failed = on_failed,
+    .on_change = on_change,
+};
+
 /* ---- exported functions ---------------------------------------------------------------------- */
-
-/* Queries the connected sentinel again; if that fails, the others. */
-static void query_again(bwl_sentinel *s)
-{
-    bwl_fault fault = { 0 };
-
-    restart_deadline(s);
-    if (send_query(s, &fault) < 0)
-        fail_current(s, &fault);
-}
 
 void bwl_sentinel_discover(bwl_session *session)
 {
-    bwl_sentinel *s = sentinel_of(session);
+    bwl_sentinel *s        = sentinel_of(session);
+    bwl_ms        share_ms = s->client->settings.answer_ms / PATIENCE_SHARE;
 
-    s->is_awaited = true;
-    if (s->phase == IDLE || s->phase == BACKOFF)
-        begin_round(s);
-    else if (s->phase == WATCHING)
-        query_again(s);
+    s->refusal       = (bwl_fault){ 0 };
+    s->failure       = (bwl_fault){ 0 };
+    s->patience_ends = bwl_ms_add(now_of(s), bwl_ms_min(PATIENCE_MS, share_ms));
+    s->is_awaited    = true;
+    s->is_asking     = true;
+    bwl_sentinel_poll_begin(&s->poll);
+    for (unsigned i = 0; i < s->service->hosts_count; i++)
+        bwl_sentinel_link_ask(s->links[i]);
+    s->is_asking = false;
+    decide(s);
 }
 
-/* False: all sentinels were queried, or the time is over. */
+/* False: no sentinel names another server, or the time is over. */
 bool bwl_sentinel_try_next(bwl_session *session, bwl_ms by)
 {
-    bwl_sentinel *s = sentinel_of(session);
-    bool is_asking  = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == QUERYING;
+    bwl_sentinel *s     = sentinel_of(session);
+    uint64_t      epoch = atomic_load(&s->service->epoch);
+    bwl_primary   current;
 
-    if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->plan.hosts_count))
+    if (current_of(&current, session))
+        bwl_sentinel_poll_tried(&s->poll, &current);
+    if (now_of(s) >= by || (bwl_sentinel_poll_due(&s->poll) == 0 &&
+                            bwl_sentinel_poll_choose(&s->poll, epoch, NULL) == NULL))
         return false;
     s->is_awaited = true;
-    if (is_asking)
-        return true; /* the connection to the sentinel that named it broke: a round is running */
-    if (s->phase == WATCHING)
-        leave_current(s);
-    s->discovery_deadline = by;
-    s->tried++;
-    try_current(s);
+    decide(s);
     return true;
 }
 
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
 {
-    return s->phase_ends_at;
+    bwl_ms until = s->is_awaited ? s->patience_ends : BWL_NEVER;
+
+    for (unsigned i = 0; i < s->service->hosts_count; i++)
+        until = bwl_ms_min(until, bwl_sentinel_link_waits_until(s->links[i]));
+    return until;
 }
 
 void bwl_sentinel_woken(bwl_sentinel *s)
 {
-    bwl_fault fault;
-
-    if (s->phase == RESOLVING) {
-        int result = bwl_dialer_woken(&s->dialer, now_of(s), &fault);
-        if (result != BWL_DIAL_RESOLVING)
-            on_dial(s, result, &fault);
-    }
-    if (now_of(s) < bwl_sentinel_waits_until(s))
-        return;
-    if (s->phase == WATCHING && s->client->watches) {
-        query_again(s);
-    } else if (s->phase == WATCHING) {
-        s->phase_ends_at = BWL_NEVER; /* the next discovery queries it */
-    } else if (s->phase == BACKOFF && s->client->watches) {
-        begin_round(s);
-    } else if (s->phase == BACKOFF) {
-        enter(s, IDLE, BWL_NEVER); /* no discovery waits */
-    } else {
-        (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer in time");
-        on_broken(s, &fault);
+    for (unsigned i = 0; i < s->service->hosts_count; i++)
+        bwl_sentinel_link_woken(s->links[i]);
+    if (s->is_awaited && now_of(s) >= s->patience_ends) {
+        s->patience_ends = BWL_NEVER;
+        decide(s);
     }
 }
 
@@ -555,59 +344,27 @@ void bwl_sentinel_served(bwl_session *session)
     served->port = session->endpoint.port;
 }
 
-int bwl_sentinel_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
-                       bwl_fault *fault)
-{
-    const char *name = url->path[0] == '/' ? url->path + 1 : url->path;
-    size_t      size = strcspn(name, "/");
-
-    if (url->host == NULL || url->host[0] == '\0')
-        return bwl_fail(
-            fault, BWL_STATUS_USAGE,
-            "%s: takes the sentinels and a service: %s://HOST:26379,HOST:26379/mymaster",
-            url->scheme, url->scheme);
-    if (size == 0)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "%s: the path names the service, as the sentinels know it: /mymaster",
-                        url->scheme);
-    if (size > BWL_SENTINEL_NAME_MAX)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a service has at most %d characters",
-                        BWL_SENTINEL_NAME_MAX);
-    for (unsigned i = 0; i < url->hosts_count; i++)
-        if (strlen(url->hosts[i].name) > BWL_RESOLVE_HOST_MAX)
-            return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has at most %d characters",
-                            BWL_RESOLVE_HOST_MAX);
-    (void)snprintf(ret_endpoint->text, sizeof ret_endpoint->text, "%.*s",
-                   (int)(size < 100 ? size : 100), name);
-    *ret_rest = name + size;
-    return BWL_OK;
-}
-
 /* ---- new and free ---------------------------------------------------------------------------- */
 
-static int new (bwl_router *router, const plan *of, bwl_fault *fault)
+/* Takes the reference to the service. */
+static int new (bwl_router *router, bwl_sentinel_service *service, bwl_fault *fault)
 {
     bwl_sentinel *s   = calloc(1, sizeof *s);
     bool          all = s != NULL;
 
-    assert(of->hosts_count >= 1 && of->hosts_count <= BWL_URL_HOSTS_MAX);
-    if (all) {
-        bwl_resp_stream_init(&s->conn, &router->host->reactor, ready);
-        bwl_dialer_init(&s->dialer, &s->conn.stream);
-        s->conn.stream.silence_ms = router->host->settings.answer_ms;
-        s->router                 = router;
-        s->client                 = router->host;
-        s->tls                    = router->config->tls;
-        s->plan                   = (plan){ .service     = bwl_copy_of(of->service, &all),
-                                            .user        = bwl_copy_of(of->user, &all),
-                                            .password    = bwl_copy_of(of->password, &all),
-                                            .hosts_count = of->hosts_count };
-        for (unsigned i = 0; i < of->hosts_count; i++) {
-            uint16_t port    = of->hosts[i].port;
-            s->plan.hosts[i] = (bwl_url_host){ .name = bwl_copy_of(of->hosts[i].name, &all),
-                                               .port = port != 0 ? port : BWL_SENTINEL_PORT };
-        }
-        enter(s, IDLE, BWL_NEVER);
+    if (!all) {
+        bwl_sentinel_service_unref(service);
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    s->router        = router;
+    s->client        = router->host;
+    s->service       = service;
+    s->poll.count    = service->hosts_count;
+    s->patience_ends = BWL_NEVER;
+    for (unsigned i = 0; i < service->hosts_count; i++) {
+        s->links[i] =
+            bwl_sentinel_link_new(router->host, service, i, router->config->tls, &link_owner, s);
+        all = all && s->links[i] != NULL;
     }
     if (!all) {
         bwl_sentinel_free(s);
@@ -621,45 +378,23 @@ void bwl_sentinel_free(bwl_sentinel *s)
 {
     if (s == NULL)
         return;
-    bwl_stream_free(&s->conn.stream);
-    bwl_dialer_forget(&s->dialer);
-    for (unsigned i = 0; i < s->plan.hosts_count; i++)
-        free((char *)s->plan.hosts[i].name);
-    bwl_secret_free((char *)s->plan.password);
-    free((char *)s->plan.user);
-    free((char *)s->plan.service);
+    for (unsigned i = 0; i < s->service->hosts_count; i++)
+        bwl_sentinel_link_free(s->links[i]);
+    bwl_sentinel_service_unref(s->service);
     free(s);
 }
 
 int bwl_sentinel_open(bwl_router *router, const bwl_url *url, bwl_fault *fault)
 {
-    const char *file = bwl_url_find(url, BWL_SENTINEL_OPTION_PASSWORD);
-    const char *name = url->path[0] == '/' ? url->path + 1 : url->path;
-    char        service[BWL_SENTINEL_NAME_MAX + 1];
-    char       *password = NULL;
-    plan        named    = { .service     = service,
-                             .user        = bwl_url_find(url, BWL_SENTINEL_OPTION_USER),
-                             .hosts_count = url->hosts_count };
-    int         status   = BWL_OK;
+    bwl_sentinel_service *service = NULL;
+    int                   status  = bwl_sentinel_service_new(&service, url, fault);
 
-    (void)snprintf(service, sizeof service, "%.*s", (int)strcspn(name, "/"), name);
-    memcpy(named.hosts, url->hosts, url->hosts_count * sizeof url->hosts[0]);
-    if (named.user != NULL && file == NULL)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "the URL names a user of the sentinels without a password: give "
-                        "sentinel-password-file=");
-    if (file != NULL)
-        status = bwl_secret_read(&password, file, fault);
-    named.password = password;
-    if (status == BWL_OK)
-        status = new (router, &named, fault);
-    bwl_secret_free(password);
-    return status;
+    return status == BWL_OK ? new (router, service, fault) : status;
 }
 
 int bwl_sentinel_share(bwl_router *router, const bwl_router *of)
 {
     (void)snprintf(router->sessions->endpoint.text, sizeof router->sessions->endpoint.text,
-                   "%.100s", of->sentinel->plan.service);
-    return new (router, &of->sentinel->plan, NULL);
+                   "%.100s", of->sentinel->service->name);
+    return new (router, bwl_sentinel_service_ref(of->sentinel->service), NULL);
 }

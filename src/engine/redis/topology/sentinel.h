@@ -3,21 +3,10 @@
  */
 #pragma once
 
-#include "base/url.h"
 #include "engine/redis/topology/router.h"
-#include "engine/redis/wire/sentinel.h"
-
-enum { BWL_SENTINEL_PORT = 26379 };
-
-#define BWL_SENTINEL_OPTION_USER     "sentinel-user"
-#define BWL_SENTINEL_OPTION_PASSWORD "sentinel-password-file"
-#define BWL_SENTINEL_OPTIONS         BWL_SENTINEL_OPTION_USER, BWL_SENTINEL_OPTION_PASSWORD
+#include "engine/redis/topology/sentinel_service.h"
 
 typedef struct bwl_sentinel bwl_sentinel;
-
-/* Reads the path of the URL: *ret_rest is what follows the service.  USAGE. */
-int bwl_sentinel_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
-                       bwl_fault *fault);
 
 /* Adds the sentinels, once the config is complete; or those of another shard.  USAGE, REFUSED (a
  * file with a password), NOMEM.  Freed with the router. */
@@ -29,7 +18,8 @@ int bwl_sentinel_share(bwl_router *router, const bwl_router *of);
 bool bwl_sentinel_has_moved(const bwl_session *session);
 void bwl_sentinel_served(bwl_session *session);
 
-/* See bwl_session_owner.  A discovery ends within answer_ms of the client's settings. */
+/* See bwl_session_owner.  A discovery ends within answer_ms of the client's settings, or a little
+ * later if a connection to a sentinel has just been opened. */
 void bwl_sentinel_discover(bwl_session *session);
 bool bwl_sentinel_try_next(bwl_session *session, bwl_ms until);
 int  bwl_sentinel_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);

@@ -464,12 +464,15 @@ check_rules sim_plan_rules(const sim_plan *plan)
     };
 }
 
-bool sim_plan_keeps_leases(const sim_plan *plan)
+unsigned sim_plan_copies(const sim_plan *plan)
 {
-    bool is_one = plan->servers.topology == SIM_SINGLE || plan->servers.topology == SIM_REDLOCK;
+    bool is_kept = !loses(plan) && !may_fail_over(plan) && !has(plan, FAULT_SERVER_CLOCK) &&
+                   !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks;
 
-    return is_one && sim_plan_rules(plan).excludes && plan->servers.disk == SIM_DISK_ALWAYS &&
-           strstr(plan->clients[0].url, "profile=") == NULL;
+    if (!is_kept || plan->servers.disk != SIM_DISK_ALWAYS ||
+        plan->servers.topology == SIM_CLUSTER || strstr(plan->clients[0].url, "profile=") != NULL)
+        return 0;
+    return plan->servers.topology == SIM_REDLOCK ? plan->servers.primaries / 2 + 1 : 1 + plan->sync;
 }
 
 void sim_plan_print(const sim_plan *plan, FILE *out)

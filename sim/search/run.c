@@ -282,7 +282,7 @@ static int64_t left_ns(unsigned name)
     char key[16];
 
     (void)snprintf(key, sizeof key, "bowline:{%s}", load_lock_name(name));
-    return sim_deploy_key_left_ns(w.servers, key);
+    return sim_deploy_key_left_ns(w.servers, key, sim_plan_copies(w.plan));
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -298,7 +298,7 @@ static void begin(const sim_plan *plan)
     sim_process_on_end(process_ended);
     sim_clock_on_change(sim_descriptors_clock_changed);
     check_rules rules = sim_plan_rules(plan);
-    if (sim_plan_keeps_leases(plan))
+    if (sim_plan_copies(plan) > 0)
         rules.left_ns = left_ns;
     check_begin(rules);
     sim_deploy_plan servers = plan->servers;

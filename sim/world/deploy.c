@@ -352,10 +352,9 @@ static int64_t key_left_ns(const sim_deploy *deploy, unsigned server, const char
     return search.left_ns;
 }
 
-int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key)
+int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned least)
 {
-    unsigned count  = deploy->plan.primaries;
-    unsigned quorum = count / 2 + 1;
+    unsigned count  = data_servers(&deploy->plan);
     int64_t  result = 0;
 
     for (unsigned i = 0; i < count; i++) {
@@ -363,7 +362,7 @@ int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key)
         unsigned longer  = 0;
         for (unsigned k = 0; k < count; k++)
             longer += key_left_ns(deploy, k, key) >= left_ns;
-        if (longer >= quorum && left_ns > result)
+        if (longer >= least && left_ns > result)
             result = left_ns;
     }
     return result;

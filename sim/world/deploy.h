@@ -84,6 +84,6 @@ void sim_deploy_each_key(sim_deploy *deploy,
                                        int64_t left_ms),
                          void *arg);
 
-/* For so long a majority of the servers has the key, by their clocks: nanoseconds.  SIM_NEVER: it
- * has no end, or servers are down.  Not for servers with replicas. */
-int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key);
+/* For so long `least` of the servers with data have the key, by their clocks: nanoseconds.
+ * SIM_NEVER: it has no end, or servers are down. */
+int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned least);

@@ -82,7 +82,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-mutants shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -111,7 +111,9 @@ help:
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
 	@echo 'make simulate-mutants'
-	@echo '                     plant bugs in a copy of the tree; a simulated world must fail (an hour)'
+	@echo '                     plant bugs in a copy of the tree; a simulated world must fail (hours)'
+	@echo 'make simulate-mutants-page'
+	@echo '                     the same, written to docs/simulation-faults.md'
 	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
 	@echo 'make interop         beside the lock libraries of other languages, which it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
@@ -274,6 +276,10 @@ mutants: deps
 SIMULATE_ARGS ?=
 simulate-mutants: deps
 	@tools/simulate_mutants.py $(SIMULATE_ARGS)
+
+# The same for all of them, and the page of what was found; goes on where an earlier run ended.
+simulate-mutants-page: deps
+	@tools/simulate_mutants.py --resume --page docs/simulation-faults.md $(SIMULATE_ARGS)
 
 # Figures of the sources; tests/house/shape.py has the limits, shape-owed.txt what is above one.
 shape:

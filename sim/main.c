@@ -4,6 +4,7 @@
  *      bowline-sim --seeds 1..1000         runs the worlds of these seeds, in --jobs processes
  *      bowline-sim --seed 27 --show        runs one, and shows what happens
  *      bowline-sim --seed 27 --shrink      looks for the smallest part of it that fails
+ *      bowline-sim --seeds 1..300 --first  ends at the first world that fails
  */
 #include "sim/kernel/say.h"
 #include "sim/search/shrink.h"
@@ -25,7 +26,8 @@ typedef struct options {
     unsigned     jobs;
     bool         shows;
     bool         shrinks;
-    bool         prints; /* each result */
+    bool         prints;     /* each result */
+    bool         only_first; /* ends at the first failure, and names each seed before it runs */
     sim_rest     rest;
     sim_topology only; /* 0: any */
 } options;
@@ -70,6 +72,10 @@ static void run_one(const options *o, uint64_t seed, totals *all)
 
     sim_plan_draw(&plan, seed, o->only);
     sim_plan_leave(&plan, &o->rest);
+    if (o->only_first) {
+        (void)printf("world %" PRIu64 "\n", seed);
+        (void)fflush(stdout);
+    }
     if (o->shows)
         sim_plan_print(&plan, stdout);
     sim_run(&plan, &result);
@@ -134,7 +140,7 @@ static int usage(void)
     (void)fputs(
         "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--jobs N] [--show] [--shrink]\n"
         "           [--faults MASK] [--clients MASK] [--length MS] [--activities N,N...]\n"
-        "           [--plain] [--print] [--topology NAME]\n",
+        "           [--plain] [--print] [--topology NAME] [--first]\n",
         stderr);
     return 2;
 }
@@ -152,6 +158,7 @@ static const struct option table[] = {
     { "plain", no_argument, NULL, 'n' },
     { "activities", required_argument, NULL, 'a' },
     { "topology", required_argument, NULL, 't' },
+    { "first", no_argument, NULL, 'o' },
     { NULL, 0, NULL, 0 },
 };
 
@@ -173,18 +180,23 @@ static bool read_options(options *o, int argc, char **argv)
         case 'n': o->rest.is_plain = true; break;
         case 'a': is_good = read_activities(&o->rest, optarg); break;
         case 't': is_good = read_topology(o, optarg); break;
+        case 'o': o->only_first = true; break;
         default: is_good = false;
         }
     }
-    return is_good && optind == argc && o->jobs >= 1 && o->jobs <= JOBS_MAX;
+    return is_good && optind == argc && o->jobs >= 1 && o->jobs <= JOBS_MAX &&
+           (!o->only_first || o->jobs == 1);
 }
 
 static totals run_seeds(const options *o, unsigned job)
 {
     totals all = { 0 };
 
-    for (uint64_t seed = o->first + job; seed <= o->last; seed += o->jobs)
+    for (uint64_t seed = o->first + job; seed <= o->last; seed += o->jobs) {
         run_one(o, seed, &all);
+        if (o->only_first && all.failed > 0)
+            break;
+    }
     return all;
 }
 

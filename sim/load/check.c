@@ -205,6 +205,21 @@ static void compare_fence(const check_wait *wait, uint64_t fence)
         check.fences[wait->name] = fence;
 }
 
+/* The hold has another end. */
+static void compare_lease(const check_hold *hold)
+{
+    if (check.rules.left_ns == NULL || !relies(hold))
+        return;
+    int64_t left_ns = check.rules.left_ns(hold->name);
+    int64_t ends    = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
+
+    if (left_ns != SIM_NEVER && ends != SIM_NEVER && ends - sim_now() > left_ns)
+        check_fail("lease: lock %u, %s relies on it for %" PRId64
+                   " us, and the servers keep it for %" PRId64 " us",
+                   hold->name, sim_process_name(hold->process), (ends - sim_now()) / SIM_US,
+                   left_ns / SIM_US);
+}
+
 check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
@@ -220,6 +235,7 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
     /* A grant that has ended before the process learns of it is no claim. */
     if (relies(hold))
         compare_fence(wait, fence);
+    compare_lease(hold);
     if (check.rules.order_ns != SIM_NEVER)
         overtake(wait);
     sim_trace(10, wait->name, fence);
@@ -237,7 +253,8 @@ void check_longest(check_hold *hold, int64_t max_ms)
 
 void check_until(check_hold *hold, check_left left)
 {
-    bool relied = relies(hold);
+    bool relied   = relies(hold);
+    bool is_later = left.until > hold->until + ROUNDING_MS * SIM_MS;
 
     if (relied && left.latest + ROUNDING_MS * SIM_MS < hold->until &&
         left.until > sim_clock_read(hold->process, SIM_CLOCK_BOOT))
@@ -245,6 +262,8 @@ void check_until(check_hold *hold, check_left left)
                    hold->name, sim_process_name(hold->process),
                    (hold->until - left.latest) / SIM_US);
     hold->until = left.until;
+    if (is_later)
+        compare_lease(hold);
     if (relies(hold) && hold->has_ended)
         check_fail("until: lock %u, %s holds it again after its end", hold->name,
                    sim_process_name(hold->process));

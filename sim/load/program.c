@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { ROUNDING_MS = 2 };
+
 uint64_t load_operations(const load_counts *counts)
 {
     return counts->acquires + counts->extends + counts->yields + counts->queries +
@@ -62,7 +64,11 @@ uint32_t load_extend_ms(load_program *program)
 load_call load_begin(const load_program *program, const char *what, int64_t wait_ms)
 {
     return (load_call){
-        .what = what, .began_ms = load_own_ms(program), .since = sim_now(), .wait_ms = wait_ms
+        .what     = what,
+        .first_ms = load_own_ms(program),
+        .began_ms = load_own_ms(program),
+        .since    = sim_now(),
+        .wait_ms  = wait_ms,
     };
 }
 
@@ -72,19 +78,30 @@ static bool may_lose(const load_program *program, int64_t since)
            !check_is_calm(program->plan.number, since, false);
 }
 
-static bool is_possible(const load_program *program, int status, int64_t since)
+static bool is_possible(const load_program *program, int status, const load_call *call)
 {
     switch (status) {
     case BOWLINE_OK:
-    case BOWLINE_BUSY:
-    case BOWLINE_TIMEOUT:
     case BOWLINE_CANCELLED: return true;
-    case BOWLINE_LOST: return may_lose(program, since);
+    case BOWLINE_BUSY: return call->wait_ms == 0;
+    case BOWLINE_TIMEOUT: return call->wait_ms != 0;
+    case BOWLINE_LOST: return may_lose(program, call->since);
     case BOWLINE_UNKNOWN:
     case BOWLINE_UNREACHABLE:
-    case BOWLINE_REFUSED: return !check_is_calm(program->plan.number, since, true);
+    case BOWLINE_REFUSED: return !check_is_calm(program->plan.number, call->since, true);
     default: return false;
     }
+}
+
+/* A wait is used up before its acquire fails. */
+static bool is_early(const load_program *program, int status, const load_call *call)
+{
+    bool waits =
+        status == BOWLINE_TIMEOUT || status == BOWLINE_UNREACHABLE || status == BOWLINE_REFUSED;
+
+    return waits && call->wait_ms != 0 && strcmp(call->what, "bowline_acquire") == 0 &&
+           (call->wait_ms == BOWLINE_FOREVER ||
+            load_own_ms(program) + ROUNDING_MS < call->first_ms + call->wait_ms);
 }
 
 static void check_secret(const load_program *program, const char *text)
@@ -97,9 +114,12 @@ void load_end(load_program *program, const load_call *call, int status, const bo
 {
     const char *name = sim_process_name(program->process);
 
-    if (!is_possible(program, status, call->since))
+    if (!is_possible(program, status, call))
         check_fail("status: %s: %s returned %s (%s)", name, call->what, bowline_status_name(status),
                    error->text);
+    if (is_early(program, status, call))
+        check_fail("early: %s: %s returned %s (%s) before the end of its wait", name, call->what,
+                   bowline_status_name(status), error->text);
     check_secret(program, error->text);
     sim_say("%s: %s: %s %s", name, call->what, bowline_status_name(status),
             status == BOWLINE_OK ? "" : error->text);

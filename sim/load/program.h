@@ -58,14 +58,16 @@ typedef struct load_program {
     sim_process    *process;
     bowline_client *client;
     load_counts    *counts;
-    bool            stops; /* begins nothing new */
-    void           *state; /* of the kind of program; freed with it */
+    bool            stops;         /* begins nothing new */
+    int64_t         last_flush_at; /* by the clock of the world: it reports what failed since */
+    void           *state;         /* of the kind of program; freed with it */
 } load_program;
 
 /* An operation or a call that has begun. */
 typedef struct load_call {
     const char *what;
-    int64_t     began_ms; /* by its boot clock */
+    int64_t     first_ms; /* by its boot clock */
+    int64_t     began_ms; /* the same; or the end of a pause of its process: limits count from it */
     int64_t     since;    /* by the clock of the world */
     int64_t     wait_ms;  /* of an acquire or a yield; else 0 */
 } load_call;

@@ -137,6 +137,8 @@ static void flush_releases(worker *w)
     bowline_error error = { 0 };
 
     begin(w, "bowline_flush_releases", FLUSH_MS);
+    w->call.since             = w->program->last_flush_at;
+    w->program->last_flush_at = sim_now();
     end(w, bowline_flush_releases(w->program->client, FLUSH_MS, &error), &error);
 }
 

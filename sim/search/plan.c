@@ -40,6 +40,8 @@ enum {
     WAIT_LATE_MS  = 250, /* and WAIT may end so late */
     SYNC_LAG_MS   = 10,  /* a replica that is never later acknowledges every lock in time */
 
+    BACKLOG_MAX = 1 << 20,
+
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
 
@@ -264,9 +266,11 @@ static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topol
         bool is_cluster       = ret_servers->topology == SIM_CLUSTER;
         ret_servers->replicas = (unsigned)between(seed, is_cluster ? 0 : 1, is_cluster ? 1 : 2);
         ret_servers->lag_ns   = spread(seed, 50 * SIM_US, SIM_S);
-        ret_servers->backlog  = (size_t)spread(seed, 1024, 1 << 20);
-        if (draw(seed, 4) == 0 && ret_servers->replicas > 0)
+        ret_servers->backlog  = (size_t)spread(seed, 1024, BACKLOG_MAX);
+        if (draw(seed, 4) == 0 && ret_servers->replicas > 0) {
             ret_servers->replicas_min = 1;
+            ret_servers->backlog      = BACKLOG_MAX; /* a replica that is dropped stops writes */
+        }
     }
     if (draw(seed, 3) == 0)
         ret_servers->password = LOAD_SECRET;
@@ -461,6 +465,17 @@ check_rules sim_plan_rules(const sim_plan *plan)
         .grace_ns = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
         .turns    = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
+}
+
+unsigned sim_plan_copies(const sim_plan *plan)
+{
+    bool is_kept = !loses(plan) && !may_fail_over(plan) && !has(plan, FAULT_SERVER_CLOCK) &&
+                   !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks;
+
+    if (!is_kept || plan->servers.disk != SIM_DISK_ALWAYS ||
+        plan->servers.topology == SIM_CLUSTER || strstr(plan->clients[0].url, "profile=") != NULL)
+        return 0;
+    return plan->servers.topology == SIM_REDLOCK ? plan->servers.primaries / 2 + 1 : 1 + plan->sync;
 }
 
 void sim_plan_print(const sim_plan *plan, FILE *out)

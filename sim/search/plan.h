@@ -88,6 +88,9 @@ int64_t sim_plan_grace_ms(const sim_plan *plan);
 /* What this plan promises. */
 check_rules sim_plan_rules(const sim_plan *plan);
 
+/* While a hold has time left, so many servers have its key; 0: no number is promised. */
+unsigned sim_plan_copies(const sim_plan *plan);
+
 const char *sim_fault_name(plan_fault_kind kind);
 
 /* As text, one line for each fact. */

@@ -276,6 +276,15 @@ static void begin_fault(void *arg)
     (void)sim_at(sim_now() + fault->length_ms * SIM_MS, end_fault, arg);
 }
 
+/* What the servers keep is what a hold may rely on, if they lose nothing. */
+static int64_t left_ns(unsigned name)
+{
+    char key[16];
+
+    (void)snprintf(key, sizeof key, "bowline:{%s}", load_lock_name(name));
+    return sim_deploy_key_left_ns(w.servers, key, sim_plan_copies(w.plan));
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static void begin(const sim_plan *plan)
@@ -288,7 +297,10 @@ static void begin(const sim_plan *plan)
     sim_names_begin();
     sim_process_on_end(process_ended);
     sim_clock_on_change(sim_descriptors_clock_changed);
-    check_begin(sim_plan_rules(plan));
+    check_rules rules = sim_plan_rules(plan);
+    if (sim_plan_copies(plan) > 0)
+        rules.left_ns = left_ns;
+    check_begin(rules);
     sim_deploy_plan servers = plan->servers;
     servers.wall_ns         = WALL_NS;
     w.servers               = sim_deploy_new(&servers);

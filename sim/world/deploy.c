@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PORT = 6379, SENTINEL_PORT = 26379, NAME_MAX = 16, SILENCE_S = 10 };
 
@@ -289,7 +290,7 @@ void sim_deploy_move_slot(sim_deploy *deploy, const char *key, unsigned server)
         sim_cluster_move_slot(deploy->cluster, key, server);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 typedef struct visitor {
     void (*visit)(void *arg, unsigned server, const char *key, int64_t left_ms);
@@ -325,4 +326,48 @@ void sim_deploy_each_key(sim_deploy *deploy,
         model_server_tick(server, now_us);
         model_dataset_each(model_server_dataset(server), visit_key, &v);
     }
+}
+
+typedef struct key_search {
+    const char *key;
+    int64_t     now_ms;
+    int64_t     left_ns;
+} key_search;
+
+static void compare_key(void *arg, const model_key_info *info)
+{
+    key_search *search = arg;
+
+    if (strcmp(info->key, search->key) != 0)
+        return;
+    search->left_ns =
+        info->expires_ms < 0 ? SIM_NEVER : (info->expires_ms - search->now_ms) * SIM_MS;
+}
+
+static int64_t key_left_ns(const sim_deploy *deploy, unsigned server, const char *key)
+{
+    const sim_node *node   = deploy->nodes[server];
+    key_search      search = { .key = key, .left_ns = 0 };
+
+    if (sim_node_server(node) == NULL)
+        return SIM_NEVER;
+    search.now_ms = sim_node_wall_us(node) / 1000;
+    model_dataset_each(model_server_dataset(sim_node_server(node)), compare_key, &search);
+    return search.left_ns;
+}
+
+int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned least)
+{
+    unsigned count  = data_servers(&deploy->plan);
+    int64_t  result = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        int64_t  left_ns = key_left_ns(deploy, i, key);
+        unsigned longer  = 0;
+        for (unsigned k = 0; k < count; k++)
+            longer += key_left_ns(deploy, k, key) >= left_ns;
+        if (longer >= least && left_ns > result)
+            result = left_ns;
+    }
+    return result;
 }

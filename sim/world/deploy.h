@@ -76,7 +76,7 @@ void sim_deploy_move_slot(sim_deploy *deploy, const char *key, unsigned server);
 /* The name service answers, or it does not. */
 void sim_deploy_names(sim_deploy *deploy, bool answers);
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Calls visit for each key of a server that clients use, if its time is not over.  What visit is
  * given: milliseconds until it expires; negative: it does not. */
@@ -84,3 +84,7 @@ void sim_deploy_each_key(sim_deploy *deploy,
                          void (*visit)(void *arg, unsigned server, const char *key,
                                        int64_t left_ms),
                          void *arg);
+
+/* For so long `least` of the servers with data have the key, by their clocks: nanoseconds.
+ * SIM_NEVER: it has no end, or servers are down. */
+int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned least);

@@ -25,7 +25,8 @@ def test_every_fault_can_be_planted():
 
 def test_every_fault_for_the_simulator_can_be_planted():
     mutants = mutate.read_mutants((SOURCE / "sim" / "mutants.txt").read_text(encoding="utf-8"))
-    assert len(mutants) >= 60
+    assert len(mutants) >= 180
+    assert sum(m["from"] != "new" for m in mutants) >= 40
     assert list(simulate_mutants.complaints(SOURCE, mutants)) == []
 
 
@@ -61,12 +62,49 @@ def test_a_field_that_is_missing_is_noticed(tmp_path):
     ]
 
 
-def test_a_fault_for_the_simulator_says_whether_it_is_found(tmp_path):
+def wrong_for_the_simulator(tmp_path, **changed):
     (tmp_path / "a.c").write_text("one\n")
+    fields = {"worlds": "any", "from": "new", "found": "yes"} | changed
+    text = GOOD.replace("by: live/x\n", "".join(f"{name}: {value}\n" for name, value in fields.items()))
+    return list(simulate_mutants.complaints(tmp_path, mutate.read_mutants(text)))
 
-    def wrong(found):
-        text = GOOD.replace("by: live/x", f"found: {found}")
-        return list(simulate_mutants.complaints(tmp_path, mutate.read_mutants(text)))
 
-    assert wrong("yes") == wrong("no, it changes only a text") == []
-    assert wrong("no") == wrong("perhaps") == ["it is wrong: found is yes, or no and why"]
+def test_a_fault_for_the_simulator_says_whether_it_is_found(tmp_path):
+    assert wrong_for_the_simulator(tmp_path) == wrong_for_the_simulator(tmp_path, found="no, it changes only a text") == []
+    for found in ("no", "perhaps"):
+        assert wrong_for_the_simulator(tmp_path, found=found) == ["it is wrong: found is yes, or no and why"]
+
+
+def test_a_fault_for_the_simulator_says_where_it_is_from(tmp_path):
+    assert wrong_for_the_simulator(tmp_path, **{"from": "mended 0123abcd"}) == []
+    assert wrong_for_the_simulator(tmp_path, **{"from": "mended"}) == ["it is wrong: from is new, or mended and a commit"]
+
+
+def test_a_fault_for_the_simulator_has_worlds(tmp_path):
+    assert wrong_for_the_simulator(tmp_path, worlds="cluster") == []
+    assert wrong_for_the_simulator(tmp_path, worlds="flat") == [
+        "it is wrong: worlds is one of any, single, redlock, sync, sentinel, cluster"
+    ]
+
+
+def test_the_lines_of_the_simulator_are_read():
+    run = simulate_mutants.Run()
+    for line in ("world 1", "seed 1: ok; 2.000 virtual s, 3 events", "world 2", "seed 2: fence: lock 0; 2.000 virtual s, 3 events"):
+        run.take(line)
+    assert (run.worlds, run.seed, run.failure) == (2, 2, "fence: lock 0")
+    run = simulate_mutants.Run()
+    run.take("world 7")
+    run.end(-6, "bowline-sim: a.c:1: f: Assertion `x > 0' failed.\n")
+    assert (run.seed, run.failure) == (7, "assertion: x > 0")
+
+
+def test_the_page_has_a_row_for_each_fault(tmp_path):
+    found, left = (simulate_mutants.Result(m) for m in mutate.read_mutants(2 * GOOD.replace("by: live/x", "found: no, why")))
+    for result, source in ((found, "new"), (left, "mended 0123abcd")):
+        result.mutant |= {"worlds": "any", "from": source}
+    found.seed, found.worlds, found.failure = 5, 5, "fence: lock 0"
+    left.worlds = 300
+    page = simulate_mutants.page([found, left], 300)
+    assert "2 were planted: 1 were found within 300 worlds." in page
+    assert "| it is wrong | `a.c` | new | any | fence | 5 | 5 |" in page
+    assert "| it is wrong | `a.c` | mended 0123abcd | any | why | 300 |" in page

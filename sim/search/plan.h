@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { PLAN_CLIENTS_MAX = 8, PLAN_FAULTS_MAX = 64, PLAN_URL_MAX = 160 };
+enum { PLAN_CLIENTS_MAX = CHECK_CLIENTS_MAX, PLAN_FAULTS_MAX = 64, PLAN_URL_MAX = 160 };
 
 typedef enum plan_fault_kind {
     FAULT_CLIENT_STOPPED = 1, /* SIGSTOP and SIGCONT */

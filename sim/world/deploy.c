@@ -62,12 +62,12 @@ static const char *scheme_of(sim_topology topology)
 
 void sim_deploy_url(const sim_deploy_plan *plan, char *ret_url, size_t size)
 {
-    int used = snprintf(
-        ret_url, size, "%s://%s%s%s", scheme_of(plan->topology), plan->password != NULL ? ":" : "",
-        plan->password != NULL ? plan->password : "", plan->password != NULL ? "@" : "");
+    int      used  = snprintf(ret_url, size, "%s://", scheme_of(plan->topology));
     bool     asks  = plan->sentinels > 0;
     unsigned count = asks ? plan->sentinels : plan->primaries;
 
+    if (plan->password != NULL)
+        used += snprintf(ret_url + used, size - (size_t)used, ":%s@", plan->password);
     for (unsigned i = 0; i < count; i++) {
         assert(used > 0 && (size_t)used < size);
         used += snprintf(ret_url + used, size - (size_t)used,
@@ -360,14 +360,16 @@ int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned lea
 {
     unsigned count  = data_servers(&deploy->plan);
     int64_t  result = 0;
+    int64_t  left_ns[SIM_SERVERS_MAX];
 
+    for (unsigned i = 0; i < count; i++)
+        left_ns[i] = key_left_ns(deploy, i, key);
     for (unsigned i = 0; i < count; i++) {
-        int64_t  left_ns = key_left_ns(deploy, i, key);
-        unsigned longer  = 0;
+        unsigned longer = 0;
         for (unsigned k = 0; k < count; k++)
-            longer += key_left_ns(deploy, k, key) >= left_ns;
-        if (longer >= least && left_ns > result)
-            result = left_ns;
+            longer += left_ns[k] >= left_ns[i];
+        if (longer >= least && left_ns[i] > result)
+            result = left_ns[i];
     }
     return result;
 }

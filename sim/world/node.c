@@ -223,21 +223,27 @@ static void plan_tick(sim_node *node)
     node->tick_at = at;
 }
 
+static void feed_line(const link *from, const char *before, const char *words, int64_t now_us)
+{
+    char line[256];
+    int  size = snprintf(line, sizeof line, "%s%s\r\n", before, words);
+
+    assert(size > 0 && (size_t)size < sizeof line);
+    model_link_feed(from->model, line, (size_t)size, now_us);
+}
+
 /* On a link without a connection. */
 void sim_node_command(sim_node *node, const char *words)
 {
     link    administrator = { .node = node };
-    char    line[256];
-    int64_t now_us = sim_node_wall_us(node);
+    int64_t now_us        = sim_node_wall_us(node);
 
     if (node->server == NULL)
         return;
-    const char *password = node->options.password;
-    int         size = snprintf(line, sizeof line, "%s%s%s%s\r\n", password != NULL ? "AUTH " : "",
-                        password != NULL ? password : "", password != NULL ? "\r\n" : "", words);
-    assert(size > 0 && (size_t)size < sizeof line);
     administrator.model = model_link_open(node->server, &administrator, "127.0.0.1:1", now_us);
-    model_link_feed(administrator.model, line, (size_t)size, now_us);
+    if (node->options.password != NULL)
+        feed_line(&administrator, "AUTH ", node->options.password, now_us);
+    feed_line(&administrator, "", words, now_us);
     model_link_closed(administrator.model);
     settle(node);
 }

@@ -114,7 +114,7 @@ static void end_call(loop *c, activity *a, int status, const bowline_error *erro
     load_end(c->program, &a->call, status, error);
     load_check_time(c->program, &a->call);
     if (status == BOWLINE_CANCELLED && !a->was_cancelled)
-        check_fail("once: %s: %s returned CANCELLED, and nobody cancelled it",
+        check_fail("once: %s: %s returned CANCELLED without a cancel",
                    sim_process_name(c->program->process), a->call.what);
 }
 
@@ -265,9 +265,7 @@ static void end_release(loop *c, activity *a)
     int           status = bowline_finish(a->op, &error);
 
     end_call(c, a, status, &error);
-    if (status == BOWLINE_OK && a->had_ended)
-        check_fail("state: %s: the release of a hold that had ended was OK",
-                   sim_process_name(c->program->process));
+    load_check_release(c->program, status, a->had_ended);
     become_idle(c, a);
 }
 
@@ -334,7 +332,7 @@ static void do_step(loop *c, activity *a)
 {
     switch (a->state) {
     case ACTIVITY_IDLE:
-        if (!load_may_begin(c->program))
+        if (c->program->stops)
             a->next_at = INT64_MAX;
         else if (load_draw(c->program, 16) == 0)
             begin_query(c, a);
@@ -439,7 +437,7 @@ static bool is_done(const loop *c)
         if (c->activities[i].state != ACTIVITY_IDLE)
             return false;
     }
-    return !load_may_begin(c->program);
+    return c->program->stops;
 }
 
 static int next_wait(const loop *c)

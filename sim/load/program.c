@@ -31,11 +31,6 @@ const char *load_lock_name(unsigned name)
     return names[name];
 }
 
-bool load_may_begin(const load_program *program)
-{
-    return !program->stops;
-}
-
 bowline_acquire_options load_acquire_options(load_program *program)
 {
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
@@ -169,6 +164,13 @@ check_left load_left(const load_program *program, bowline_hold *hold)
         .until  = after(before, left_ms),
         .latest = after(sim_clock_read(program->process, SIM_CLOCK_BOOT), left_ms),
     };
+}
+
+void load_check_release(const load_program *program, int status, bool had_ended)
+{
+    if (status == BOWLINE_OK && had_ended)
+        check_fail("state: %s: the release of a hold that had ended was OK",
+                   sim_process_name(program->process));
 }
 
 void load_check_hold(load_program *program, bowline_hold *hold)

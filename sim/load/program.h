@@ -79,8 +79,6 @@ int64_t load_own_ms(const load_program *program);
 
 const char *load_lock_name(unsigned name);
 
-bool load_may_begin(const load_program *program);
-
 /* Draws the options of an acquire. */
 bowline_acquire_options load_acquire_options(load_program *program);
 int64_t                 load_yield_wait_ms(load_program *program);
@@ -101,6 +99,9 @@ int64_t load_limit_ms(const load_program *program, const load_call *call);
 
 /* How long the program may rely on a hold: it reads the clock before it asks. */
 check_left load_left(const load_program *program, bowline_hold *hold);
+
+/* A release has ended.  `had_ended`: the hold had no time left before. */
+void load_check_release(const load_program *program, int status, bool had_ended);
 
 /* The state of a hold agrees with the time that is left. */
 void load_check_hold(load_program *program, bowline_hold *hold);

@@ -153,10 +153,9 @@ static void release(worker *w)
     begin(w, waits ? "bowline_release" : "bowline_release_nowait", 0);
     int status = waits ? bowline_release(w->hold, &error) : bowline_release_nowait(w->hold, &error);
     end(w, status, &error);
-    if (waits && status == BOWLINE_OK && had_ended)
-        check_fail("state: %s: the release of a hold that had ended was OK",
-                   sim_process_name(w->program->process));
-    if (!waits && load_draw(w->program, 4) == 0)
+    if (waits)
+        load_check_release(w->program, status, had_ended);
+    else if (load_draw(w->program, 4) == 0)
         flush_releases(w);
 }
 
@@ -197,7 +196,7 @@ static void *run(void *arg)
     worker       *w = arg;
     load_program *p = w->program;
 
-    while (load_may_begin(p)) {
+    while (!p->stops) {
         if (acquire(w) && work(w))
             release(w);
         sleep_ms(w, (int64_t)load_draw(p, (uint64_t)p->plan.pause_ms + 1));

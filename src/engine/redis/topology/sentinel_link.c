@@ -155,7 +155,7 @@ static void name_sentinel(const bwl_sentinel_link *l, bwl_fault *fault)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-/* The connection has failed: backs off, and tells the owner. */
+/* The connection has failed: backs off, and reports it to the owner. */
 static void fail(bwl_sentinel_link *l, bwl_fault *fault)
 {
     unsigned doublings = l->failures < DOUBLINGS_MAX ? l->failures : DOUBLINGS_MAX;

@@ -247,8 +247,9 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 
 /* Releases the lock and frees `hold`, whatever the status.  If another thread of the client waits
  * for the name, it gets the lock, perhaps without a command to the store (turns= in bowline(7)).
- * LOST: the hold had ended before, and another client may have held the lock.  UNKNOWN: no reply;
- * the lock ends with its lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
+ * LOST: the hold had ended before, and another client may have held the lock; what is left of it in
+ * the store is deleted without waiting for the reply.  UNKNOWN: no reply; the lock ends with its
+ * lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
  * with its lease.  FORKED.  NULL: OK.
  * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
  * to be made again; with sync= up to 250 ms more.  One thread. */

@@ -225,6 +225,14 @@ void engine_await_queue(const engine *e, const waiter *waiters, unsigned count)
     fail_msg("no waiter joined the queue of %s", engine_lock());
 }
 
+void engine_await_release(bowline_client *client, const char *name)
+{
+    for (unsigned i = 0; i < MORE_SERVERS; i++)
+        while (world.more[i] != NULL &&
+               strcmp(server_ask(world.more[i], "EXISTS 'bowline:{%s}'", name), "0") != 0)
+            (void)try_once(client, engine_lock());
+}
+
 /* A joined thread may be visible for a moment longer. */
 static void await_threads(unsigned count)
 {

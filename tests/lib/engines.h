@@ -43,6 +43,10 @@ const char *engine_url(const engine *e, const char *options);
  * neighbours.  On an engine without a queue, waits for a short time. */
 void engine_await_queue(const engine *e, const waiter *waiters, unsigned count);
 
+/* Redlock: uses the client until every server has executed the release of `name`.  A majority ends
+ * bowline_flush_releases, and bowline_close gives up a server that reads nothing for 200 ms. */
+void engine_await_release(bowline_client *client, const char *name);
+
 /* The name of a lock that no other test uses: a failed test may leave it held. */
 const char *engine_lock(void);
 

@@ -24,8 +24,8 @@ typedef struct check_rules {
     int64_t  order_ns;
     unsigned turns;
 
-    /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: nobody relies
-     * on it for longer.  NULL: that is not known. */
+    /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: nobody
+     * relies on it for longer.  NULL: that is not known. */
     int64_t (*left_ns)(unsigned name);
 
     /* The effects of a fault are over so long after it; SIM_NEVER: the network itself is slow. */

@@ -272,6 +272,8 @@ static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topol
             ret_servers->backlog      = BACKLOG_MAX; /* a replica that is dropped stops writes */
         }
     }
+    if (draw(seed, 3) == 0)
+        ret_servers->password = LOAD_SECRET;
     if (forgets)
         ret_servers->disk = (sim_disk)between(seed, SIM_DISK_SECOND, SIM_DISK_NONE);
 }
@@ -427,10 +429,11 @@ static bool loses(const sim_plan *plan)
            plan->servers.topology != SIM_REDLOCK;
 }
 
-/* Without faults no reply is late, and no replica later than WAIT allows. */
+/* Without faults no reply is late, and no replica later than WAIT allows.  (A replica whose backlog
+ * was too short is away for a moment.) */
 static bool is_steady(const sim_plan *plan)
 {
-    return plan->network.slow_in == 0 &&
+    return plan->network.slow_in == 0 && plan->servers.replicas_min == 0 &&
            (plan->sync == 0 || plan->servers.lag_ns <= SYNC_LAG_MS * (int64_t)SIM_MS);
 }
 

@@ -357,7 +357,8 @@ static bool all_have_ended(void)
 /* No more faults and no more acquires: everything that was begun must end. */
 static void calm(void)
 {
-    int64_t until = sim_now() + (CALM_MS + clock_went_back_ms()) * (int64_t)SIM_MS;
+    int64_t calm_ms = CALM_MS + sim_plan_grace_ms(w.plan) + clock_went_back_ms();
+    int64_t until   = sim_now() + calm_ms * SIM_MS;
 
     for (unsigned i = 0; i < w.plan->clients_count; i++) {
         if (w.clients[i] != NULL)
@@ -365,8 +366,8 @@ static void calm(void)
     }
     while (!all_have_ended()) {
         if (!sim_step(until)) {
-            check_fail("progress: not everything ended within %d s after the last fault",
-                       CALM_MS / 1000);
+            check_fail("progress: not everything ended within %" PRId64 " s after the last fault",
+                       calm_ms / 1000);
             return;
         }
         if (!check_step())
@@ -427,6 +428,7 @@ static void end(void)
 
 void sim_run(const sim_plan *plan, sim_result *ret_result)
 {
+    int64_t rest_ms   = REST_MS + sim_plan_grace_ms(plan);
     bool    is_steady = sim_plan_rules(plan).grace_ns != SIM_NEVER;
     int64_t steady_ms = is_steady ? sim_plan_grace_ms(plan) + STEADY_MS : 0;
 
@@ -436,7 +438,7 @@ void sim_run(const sim_plan *plan, sim_result *ret_result)
         if (check_failure() == NULL)
             check_keys_are_released();
         if (check_failure() == NULL &&
-            run_until(sim_now() + (REST_MS + clock_went_back_ms()) * (int64_t)SIM_MS))
+            run_until(sim_now() + (rest_ms + clock_went_back_ms()) * SIM_MS))
             sim_deploy_each_key(w.servers, name_what_is_left, "end");
     }
     if (sim_connections_most_attempts() > ATTEMPTS_MAX)

@@ -62,7 +62,9 @@ static const char *scheme_of(sim_topology topology)
 
 void sim_deploy_url(const sim_deploy_plan *plan, char *ret_url, size_t size)
 {
-    int      used  = snprintf(ret_url, size, "%s://", scheme_of(plan->topology));
+    int used = snprintf(
+        ret_url, size, "%s://%s%s%s", scheme_of(plan->topology), plan->password != NULL ? ":" : "",
+        plan->password != NULL ? plan->password : "", plan->password != NULL ? "@" : "");
     bool     asks  = plan->sentinels > 0;
     unsigned count = asks ? plan->sentinels : plan->primaries;
 
@@ -122,6 +124,8 @@ static void new_node(sim_deploy *deploy, unsigned server, uint64_t *seed)
               .arg     = deploy,
     };
 
+    if (server < data_servers(plan))
+        options.password = plan->password;
     if (server >= data_servers(plan)) {
         options.port        = SENTINEL_PORT;
         options.is_sentinel = true;

@@ -35,6 +35,7 @@ typedef struct sim_deploy_plan {
     int64_t       lag_ns;        /* see replication.h */
     size_t        backlog;
     model_version version;
+    const char   *password; /* of the data servers; NULL: none; lives as long as the world */
     sim_disk      disk;
     uint64_t      seed;
     int64_t       wall_ns;         /* the clocks of the servers at the world's time 0 */

@@ -232,7 +232,9 @@ void sim_node_command(sim_node *node, const char *words)
 
     if (node->server == NULL)
         return;
-    int size = snprintf(line, sizeof line, "%s\r\n", words);
+    const char *password = node->options.password;
+    int         size = snprintf(line, sizeof line, "%s%s%s%s\r\n", password != NULL ? "AUTH " : "",
+                        password != NULL ? password : "", password != NULL ? "\r\n" : "", words);
     assert(size > 0 && (size_t)size < sizeof line);
     administrator.model = model_link_open(node->server, &administrator, "127.0.0.1:1", now_us);
     model_link_feed(administrator.model, line, (size_t)size, now_us);

@@ -43,15 +43,15 @@ TEST(waiter_acquires_after_a_node_stops)
     (void)snprintf(url, sizeof url, "%s?lease=2s&timeout=1s", c->url);
     (void)snprintf(name, sizeof name, "%s", cluster_name_at(NODE, 0));
     bowline_client         *holder  = must_open(url);
-    bowline_client         *waiter  = must_open(url);
+    bowline_client         *second  = must_open(url);
     bowline_hold           *held    = must_acquire(holder, name);
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
     options.wait_ms                 = PATIENCE_MS;
-    assert_status(BOWLINE_OK, bowline_acquire_start(&op, waiter, name, &options, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, second, name, &options, NULL), NULL);
     server_signal(c->nodes[NODE], SIGSTOP);
     (void)bowline_release(held, NULL); /* or it is lost */
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, NULL), NULL);
     must_release(hold);
     bowline_close(holder);
-    bowline_close(waiter);
+    bowline_close(second);
 }

@@ -33,12 +33,31 @@ void bwl_router_remove(bwl_router *router, bwl_session *session)
     bwl_session_free(session);
 }
 
+/* A client that closes opens no connection.  Its lock may have been taken over another connection
+ * to the same node, before the cluster said under which name it knows that node. */
+static bwl_session *connected_instead_of(bwl_router *router, const bwl_engine_lock *lock,
+                                         bwl_session *session)
+{
+    bwl_session *home = bwl_route_of(lock)->home;
+
+    if (session != NULL && session->phase == BWL_SESSION_READY)
+        return session;
+    if (home != NULL && home->phase == BWL_SESSION_READY)
+        return home;
+    for (bwl_session *each = router->sessions; each != NULL; each = each->next)
+        if (each->phase == BWL_SESSION_READY)
+            return each;
+    return session;
+}
+
 bwl_session *bwl_router_route(bwl_router *router, const bwl_engine_lock *lock, unsigned number)
 {
     bwl_session *session = router->sessions;
 
-    if (router->cluster != NULL)
-        return bwl_cluster_route(router->cluster, bwl_route_of(lock)->slot);
+    if (router->cluster != NULL) {
+        session = bwl_cluster_route(router->cluster, bwl_route_of(lock)->slot);
+        return router->host->closing ? connected_instead_of(router, lock, session) : session;
+    }
     for (; number > 0 && session != NULL; number--)
         session = session->next;
     assert(session != NULL);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDING_MS = 1 };
+enum { ROUNDING_MS = 1, RESTART_SLACK_MS = 100 };
 
 typedef enum check_class { CHECK_SEVERE, CHECK_MILD, CHECK_CLASSES } check_class;
 
@@ -23,7 +23,9 @@ struct check_hold {
     unsigned     name;
     sim_process *process;
     uint64_t     fence;
-    int64_t      until; /* by its boot clock */
+    int64_t      since;    /* by the world's clock */
+    int64_t      lease_ns; /* of its client */
+    int64_t      until;    /* by its boot clock */
     bool         has_ended;
     int64_t      ends; /* the latest time by that clock */
 };
@@ -45,6 +47,7 @@ static struct {
     check_hold  *holds[CHECK_NAMES_MAX];
     uint64_t     fences[CHECK_NAMES_MAX]; /* the greatest of each name */
     check_faults faults[CHECK_CLASSES][CHECK_CLIENTS_MAX + 1];
+    int64_t      restarted_at;
     uint64_t     grants;
     char         failure[512]; /* "": none */
 } check;
@@ -107,6 +110,11 @@ void check_fault(unsigned client, bool is_mild, bool begins)
     else
         faults->present--;
     faults->ended_at = sim_now();
+}
+
+void check_restart(void)
+{
+    check.restarted_at = sim_now();
 }
 
 static bool is_over(const check_faults *faults, int64_t since)
@@ -205,6 +213,20 @@ static void compare_fence(const check_wait *wait, uint64_t fence)
         check.fences[wait->name] = fence;
 }
 
+/* What ends so late was renewed by another process of the server than the one that granted it. */
+static void compare_process(const check_hold *hold)
+{
+    int64_t latest = check.restarted_at + hold->lease_ns + hold->lease_ns / 50;
+    int64_t ends   = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
+
+    if (hold->since < check.restarted_at && ends != SIM_NEVER && relies(hold) &&
+        ends > latest + RESTART_SLACK_MS * SIM_MS)
+        check_fail("restart: lock %u, %s has it for %" PRId64
+                   " ms more since the server that granted it has died",
+                   hold->name, sim_process_name(hold->process),
+                   (ends - check.restarted_at) / SIM_MS);
+}
+
 /* The hold has another end. */
 static void compare_lease(const check_hold *hold)
 {
@@ -224,12 +246,14 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
 
-    *hold                   = (check_hold){ .next    = check.holds[wait->name],
-                                            .name    = wait->name,
-                                            .process = wait->process,
-                                            .fence   = fence,
-                                            .ends    = SIM_NEVER,
-                                            .until   = left.until };
+    *hold                   = (check_hold){ .next     = check.holds[wait->name],
+                                            .name     = wait->name,
+                                            .process  = wait->process,
+                                            .fence    = fence,
+                                            .since    = sim_now(),
+                                            .lease_ns = left.lease_ns,
+                                            .ends     = SIM_NEVER,
+                                            .until    = left.until };
     check.holds[wait->name] = hold;
     check.grants++;
     /* A grant that has ended before the process learns of it is no claim. */
@@ -264,6 +288,7 @@ void check_until(check_hold *hold, check_left left)
     hold->until = left.until;
     if (is_later)
         compare_lease(hold);
+    compare_process(hold);
     if (relies(hold) && hold->has_ended)
         check_fail("until: lock %u, %s holds it again after its end", hold->name,
                    sim_process_name(hold->process));

@@ -40,6 +40,7 @@ typedef struct check_wait check_wait; /* an acquire that has not ended */
 typedef struct check_left {
     int64_t until;
     int64_t latest;
+    int64_t lease_ns; /* of the client */
 } check_left;
 
 /* The start of the world counts as a fault: servers are young. */
@@ -51,6 +52,9 @@ void check_end(void);
 /* A fault begins or ends.  It disturbs one client, or CHECK_EVERY_CLIENT.  A mild one breaks
  * connections, and the client can connect again at once: no hold is lost. */
 void check_fault(unsigned client, bool is_mild, bool begins);
+
+/* The server dies.  When it is started again, what it had granted is renewed no more. */
+void check_restart(void);
 
 /* Nothing has disturbed the client since that time of the world, and for the grace before; `mild`:
  * a mild fault counts too. */

@@ -161,8 +161,9 @@ check_left load_left(const load_program *program, bowline_hold *hold)
     int64_t left_ms = bowline_hold_left_ms(hold);
 
     return (check_left){
-        .until  = after(before, left_ms),
-        .latest = after(sim_clock_read(program->process, SIM_CLOCK_BOOT), left_ms),
+        .until    = after(before, left_ms),
+        .latest   = after(sim_clock_read(program->process, SIM_CLOCK_BOOT), left_ms),
+        .lease_ns = program->plan.lease_ms * (int64_t)SIM_MS,
     };
 }
 

@@ -235,6 +235,9 @@ static void begin_fault(void *arg)
             sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
             fault->amount);
     check_fault(disturbed(fault), is_mild(fault->kind), true);
+    if (w.plan->servers.topology == SIM_SINGLE &&
+        (fault->kind == FAULT_SERVER_KILLED || fault->kind == FAULT_SERVER_POWER))
+        check_restart();
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED: pause_client(fault, false); break;
     case FAULT_CLIENT_SUSPENDED: pause_client(fault, true); break;

@@ -43,6 +43,12 @@ def test_a_seed_is_a_run():
     assert sim("--seed", "8", "--print").stdout.splitlines()[0] != first
 
 
+def test_each_seed_is_named_before_its_world_runs():
+    lines = sim("--seeds", "7..8", "--first", "--length", "5000").stdout.splitlines()
+    assert lines[:2] == ["world 7", "world 8"]
+    assert sim("--seeds", "7..8", "--first", "--jobs", "2").returncode == 2
+
+
 def test_what_happens_is_shown():
     shown = sim("--seed", "3", "--show").stdout
     assert "bowline_acquire: OK" in shown and "FAULT " in shown and "HELLO" in shown

@@ -85,12 +85,12 @@ static void draw_network(sim_network_settings *ret_network, uint64_t *seed)
 /* Hours of a few locks, with long leases: what needs time, and nothing else. */
 static void slow_down(sim_plan *plan, uint64_t *seed)
 {
-    plan->length_ms = spread(seed, 600000, INT64_C(40) * 3600 * 1000);
+    plan->length_ms = spread(seed, 600000, INT64_C(80) * 3600 * 1000);
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load  = &plan->clients[i].load;
         load->activities = load->activities > 2 ? 2 : load->activities;
         load->threads    = load->threads > 2 ? 2 : load->threads;
-        load->pause_ms   = spread(seed, 1000, 600000);
+        load->pause_ms   = spread(seed, 10000, 1800000);
         load->hold_ms    = spread(seed, 1, 120000);
         load->lease_ms   = (uint32_t)spread(seed, 5000, 120000);
         load->reply_ms   = load->lease_ms / 3;

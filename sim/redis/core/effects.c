@@ -9,7 +9,8 @@
 
 typedef struct model_effects {
     model_bytes log;
-    uint64_t    begin; /* the offset of its first byte */
+    uint64_t    begin;   /* the offset of its first byte */
+    uint64_t    trimmed; /* what lies before this offset is gone, or will be moved out */
     model_bytes pending;
     unsigned    pending_count;
     int         database; /* that the pending ones have selected */
@@ -25,6 +26,7 @@ void model_effects_begin(model_server *server, uint64_t offset)
     }
     server->effects->log.size = 0;
     server->effects->begin    = offset;
+    server->effects->trimmed  = offset;
 }
 
 void model_effects_free(model_server *server)
@@ -142,7 +144,7 @@ bool model_server_effects(const model_server *server, uint64_t from, const char 
 {
     const model_effects *effects = server->effects;
 
-    if (from < effects->begin || from > model_server_offset(server))
+    if (from < effects->trimmed || from > model_server_offset(server))
         return false;
     size_t skipped = (size_t)(from - effects->begin);
     *ret_size      = effects->log.size - skipped;
@@ -157,8 +159,12 @@ void model_server_trim(model_server *server, uint64_t before)
 
     if (before > end)
         before = end;
-    if (before <= effects->begin)
+    if (before <= effects->trimmed)
         return;
-    model_bytes_drop(&effects->log, (size_t)(before - effects->begin));
+    effects->trimmed = before;
+    size_t unused    = (size_t)(before - effects->begin);
+    if (unused < effects->log.size / 2) /* a move of a long log for each command would take long */
+        return;
+    model_bytes_drop(&effects->log, unused);
     effects->begin = before;
 }

@@ -469,7 +469,8 @@ char *sim_call_strdup(const char *text)
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-static int print(char **ret_text, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static int print(char **ret_text, const char *format,
+                                                       va_list arguments)
 {
     va_list again;
 
@@ -480,7 +481,8 @@ static int print(char **ret_text, const char *format, va_list arguments)
     return *ret_text == NULL ? -1 : vsnprintf(*ret_text, (size_t)size + 1, format, arguments);
 }
 
-int sim_call_asprintf(char **ret_text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) int sim_call_asprintf(char **ret_text, const char *format,
+                                                            ...)
 {
     va_list arguments;
 
@@ -491,7 +493,8 @@ int sim_call_asprintf(char **ret_text, const char *format, ...)
 }
 
 /* What FORTIFY makes of asprintf. */
-int sim_call___asprintf_chk(char **ret_text, int flag, const char *format, ...)
+__attribute__((format(printf, 3, 4))) int sim_call___asprintf_chk(char **ret_text, int flag,
+                                                                  const char *format, ...)
 {
     va_list arguments;
 

@@ -19,7 +19,7 @@ bool sim_says(void)
     return is_on;
 }
 
-static void say(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list arguments)
 {
     (void)printf("%12.6f  ", (double)sim_now() / (double)SIM_S);
     (void)vprintf(format, arguments);

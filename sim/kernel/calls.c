@@ -6,6 +6,7 @@
  * neither the simulator nor the C library is affected.  What is not in the list works on memory and
  * text, or belongs to engines that are not simulated; tests/sim checks that.
  */
+#include "sim/kernel/fork.h"
 #include "sim/kernel/names.h"
 #include "sim/kernel/socket.h"
 
@@ -21,11 +22,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <sys/utsname.h>
 #include <time.h>
 
-enum { PAGE = 4096, USER_ID = 1000 };
+enum { USER_ID = 1000, CHILDREN = 1 << 20 };
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -221,7 +223,7 @@ void sim_call_freeaddrinfo(struct addrinfo *found)
 
 pid_t sim_call_getpid(void)
 {
-    return (pid_t)sim_process_number(sim_self_process());
+    return (pid_t)sim_process_number(sim_self_process()) + (sim_is_child() ? CHILDREN : 0);
 }
 
 uid_t sim_call_geteuid(void)
@@ -511,30 +513,35 @@ void *sim_call_mmap64(void *at, size_t size, int protection, int flags, int fd, 
     (void)protection;
     (void)flags;
     (void)offset;
-    assert(at == NULL && fd == -1 && size <= PAGE);
-    char *block = sim_heap_take((size_t)3 * PAGE);
+    assert(at == NULL && fd == -1 && size <= SIM_PAGE);
+    char *block = sim_heap_take((size_t)3 * SIM_PAGE);
     if (block == NULL)
         return (void *)-1;
-    char *page = (char *)(((uintptr_t)block + 2 * PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+    char *page = (char *)(((uintptr_t)block + 2 * SIM_PAGE - 1) & ~(uintptr_t)(SIM_PAGE - 1));
     memcpy(page - sizeof block, &block, sizeof block);
     memset(page, 0, size);
     return page;
 }
 
-int sim_call_munmap(void *page, size_t size)
+static void *block_of(const void *page)
 {
     void *block;
 
+    memcpy(&block, (const char *)page - sizeof block, sizeof block);
+    return block;
+}
+
+int sim_call_munmap(void *page, size_t size)
+{
     (void)size;
-    memcpy(&block, (char *)page - sizeof block, sizeof block);
-    sim_heap_free(block);
+    sim_heap_free(block_of(page));
     return 0;
 }
 
 int sim_call_madvise(void *page, size_t size, int advice)
 {
-    (void)page;
     (void)size;
-    (void)advice;
+    if (advice == MADV_WIPEONFORK)
+        sim_heap_wipe_on_fork(block_of(page), page);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "sim/kernel/descriptor.h"
 
 #include "lab/base/memory.h"
+#include "sim/kernel/fork.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -56,6 +57,8 @@ int sim_descriptor_add(sim_descriptor *descriptor, const sim_descriptor_kind *ki
     sim_process *process = sim_self_process();
 
     assert(process != NULL);
+    if (sim_is_child())
+        sim_child_fail("opens a descriptor");
     if (table.at_most > 0 && sim_descriptors_count(process) >= table.at_most) {
         errno = EMFILE;
         return -1;
@@ -73,7 +76,7 @@ int sim_descriptor_add(sim_descriptor *descriptor, const sim_descriptor_kind *ki
     return -1;
 }
 
-sim_descriptor *sim_descriptor_find(int fd)
+static sim_descriptor *find(int fd)
 {
     sim_descriptor *found = NULL;
 
@@ -84,6 +87,13 @@ sim_descriptor *sim_descriptor_find(int fd)
         return NULL;
     }
     return found;
+}
+
+sim_descriptor *sim_descriptor_find(int fd)
+{
+    if (sim_is_child())
+        sim_child_fail("uses descriptor %d of its parent", fd - SIM_FD_FIRST);
+    return find(fd);
 }
 
 void sim_descriptor_changed(sim_descriptor *descriptor)
@@ -359,11 +369,14 @@ static void close_descriptor(sim_descriptor *descriptor)
 
 int sim_close(int fd)
 {
-    sim_descriptor *descriptor = sim_descriptor_find(fd);
+    sim_descriptor *descriptor = find(fd);
 
     if (descriptor == NULL)
         return -1;
-    close_descriptor(descriptor);
+    if (sim_is_child())
+        table.all[fd - SIM_FD_FIRST] = NULL; /* its parent has it open */
+    else
+        close_descriptor(descriptor);
     return 0;
 }
 

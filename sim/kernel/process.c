@@ -5,6 +5,7 @@
 
 #include "lab/base/dice.h"
 #include "lab/base/memory.h"
+#include "sim/kernel/fork.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -38,10 +39,11 @@ struct sim_thread {
 };
 
 typedef struct block {
-    struct block *next;
+    _Alignas(max_align_t) struct block *next; /* and what follows it */
     struct block *previous;
     sim_process  *process;
     size_t        size;
+    void         *wiped; /* this page of it is zero in a child; NULL: none */
 } block;
 
 struct sim_process {
@@ -315,6 +317,8 @@ bool sim_block(const void *on, int64_t until)
     sim_thread *thread = processes.running;
 
     assert(thread != NULL);
+    if (sim_is_child())
+        sim_child_fail("waits");
     thread->waits_on = on;
     thread->until    = until;
     thread->state    = THREAD_BLOCKED;
@@ -328,7 +332,7 @@ void sim_give_way(void)
 {
     sim_thread *thread = processes.running;
 
-    if (thread == NULL || (sim_process_draw(thread->process) & 63) != 0)
+    if (thread == NULL || sim_is_child() || (sim_process_draw(thread->process) & 63) != 0)
         return;
     make_runnable(thread);
     leave(thread);
@@ -350,6 +354,8 @@ sim_thread *sim_thread_start(sim_process *process, void *(*run)(void *arg), void
     sim_thread **last   = &process->threads;
     uintptr_t    number = (uintptr_t)thread;
 
+    if (sim_is_child())
+        sim_child_fail("starts a thread");
     thread->process = process;
     thread->run     = run;
     thread->arg     = arg;
@@ -472,6 +478,21 @@ void sim_heap_free(void *taken)
         unlink_block(b);
     memset(taken, FREED_BYTE, b->size); /* so that a later use of it fails */
     free(b);
+}
+
+void sim_heap_wipe_on_fork(void *taken, void *page)
+{
+    ((block *)taken - 1)->wiped = page;
+}
+
+void sim_heap_wipe(void)
+{
+    const block *ring = &sim_self_process()->blocks;
+
+    for (const block *b = ring->next; b != ring; b = b->next) {
+        if (b->wiped != NULL)
+            memset(b->wiped, 0, SIM_PAGE);
+    }
 }
 
 size_t sim_heap_blocks(const sim_process *process)

@@ -103,10 +103,16 @@ void sim_give_way(void);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+enum { SIM_PAGE = 4096 };
+
 /* Memory of the running process, or, without one, of the world. */
 void *sim_heap_take(size_t size);
 void *sim_heap_resize(void *block, size_t size);
 void  sim_heap_free(void *block);
+
+/* This page of a block is zero in a child of the process; sim_heap_wipe clears them there. */
+void sim_heap_wipe_on_fork(void *block, void *page);
+void sim_heap_wipe(void);
 
 /* Blocks that the process has and did not free. */
 size_t sim_heap_blocks(const sim_process *process);

@@ -30,6 +30,7 @@ load_client *load_client_new(const load_plan *plan, const char *name, sim_clocks
     load_program *program = &client->program;
 
     *program         = (load_program){ .plan = *plan, .seed = plan->seed, .counts = counts };
+    program->fork_at = sim_now() + plan->fork_ms * SIM_MS;
     program->process = sim_process_start(name, bwl_dice_draw(&program->seed), clocks, run, client);
     return client;
 }

@@ -2,6 +2,7 @@
 
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
+#include "sim/load/forked.h"
 
 #include <assert.h>
 
@@ -311,8 +312,29 @@ static void cancel(activity *a)
     bowline_cancel(a->op);
 }
 
+static void fork_child(loop *c)
+{
+    load_inherited all[LOAD_ACTIVITIES_MAX];
+
+    for (unsigned i = 0; i < c->program->plan.activities; i++) {
+        const activity *a = &c->activities[i];
+        all[i]            = (load_inherited){ .hold = a->hold };
+        if (a->state == ACTIVITY_RELEASING)
+            all[i].hold = NULL; /* it belongs to the operation */
+        if (a->state == ACTIVITY_ACQUIRING)
+            all[i].acquire = a->op;
+        else if (a->state == ACTIVITY_QUERYING)
+            all[i].who = a->op;
+        else
+            all[i].other = a->op;
+    }
+    load_fork(c->program, all, c->program->plan.activities);
+}
+
 static void hold_on(loop *c, activity *a)
 {
+    if (load_forks(c->program))
+        fork_child(c);
     if (load_own_ms(c->program) >= a->until || c->program->stops ||
         bowline_hold_left_ms(a->hold) == 0) {
         begin_release(c, a);

@@ -34,6 +34,7 @@ typedef struct load_plan {
     uint32_t    late_ms;    /* an operation may end so late beyond what is documented */
     uint32_t    calm_ms;    /* without faults it ends so long after its wait, at most */
     unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
+    int64_t     fork_ms;    /* it forks a child so long after its start; 0: never */
     bool        is_beside;  /* others take these names with another protocol */
     bool        no_renewal; /* every second hold is kept to its end */
     bool        has_breaks; /* holds are broken */
@@ -60,6 +61,7 @@ typedef struct load_program {
     load_counts    *counts;
     bool            stops;         /* begins nothing new */
     int64_t         last_flush_at; /* by the clock of the world: it reports what failed since */
+    int64_t         fork_at;       /* by the clock of the world: forks a child */
     void           *state;         /* of the kind of program; freed with it */
 } load_program;
 

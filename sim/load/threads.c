@@ -1,7 +1,7 @@
 #include "sim/load/threads.h"
 
 #include "lab/base/memory.h"
-#include "sim/kernel/say.h"
+#include "sim/load/forked.h"
 
 #include <assert.h>
 
@@ -177,6 +177,8 @@ static bool work(worker *w)
         if (rest > left.until / SIM_MS - load_own_ms(p) + 1)
             rest = left.until / SIM_MS - load_own_ms(p) + 1;
         sleep_ms(w, (int64_t)load_draw(p, (uint64_t)rest + 1));
+        if (load_forks(p))
+            load_fork(p, &(load_inherited){ .hold = w->hold }, 1);
         switch (load_draw(p, 8)) {
         case 0: extend(w); break;
         case 1: query(w); break;

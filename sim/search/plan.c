@@ -45,6 +45,8 @@ enum {
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
 
+#define FORKS UINT64_C(0x666f726b) /* any number */
+
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
     return below == 0 ? 0 : bwl_dice_draw(seed) % below;
@@ -357,6 +359,17 @@ static void adapt_clients(sim_plan *plan)
     }
 }
 
+/* From dice of their own: no other draw depends on them. */
+static void draw_forks(sim_plan *plan)
+{
+    uint64_t dice = plan->seed ^ FORKS;
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        if (draw(&dice, 4) == 0)
+            plan->clients[i].load.fork_ms = spread(&dice, 100, plan->length_ms);
+    }
+}
+
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
@@ -385,6 +398,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     else
         ret_plan->network.slow_in = 0;
     adapt_clients(ret_plan);
+    draw_forks(ret_plan);
 }
 
 /* The new primary has every lock: all replicas have it, or the best of them, which was chosen by an
@@ -494,11 +508,12 @@ void sim_plan_print(const sim_plan *plan, FILE *out)
                   n->short_in, n->send_room);
     for (unsigned i = 0; i < plan->clients_count; i++) {
         const plan_client *c = &plan->clients[i];
-        (void)fprintf(out,
-                      "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
-                      " ms, lease %" PRIu32 " ms, closes 1/%u, rate %" PRId32 " ppm\n",
-                      i, c->url, c->load.activities, c->load.names, c->load.pause_ms,
-                      c->load.hold_ms, c->load.lease_ms, c->load.closes_in, c->rate_ppm);
+        (void)fprintf(
+            out,
+            "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
+            " ms, lease %" PRIu32 " ms, closes 1/%u, fork %" PRId64 " ms, rate %" PRId32 " ppm\n",
+            i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
+            c->load.lease_ms, c->load.closes_in, c->load.fork_ms, c->rate_ppm);
     }
     for (unsigned i = 0; i < plan->faults_count; i++) {
         const plan_fault *f = &plan->faults[i];

@@ -97,6 +97,14 @@ static void publish(void *arg, unsigned server, bool is_sharded, const char *cha
                         message_size);
 }
 
+static void complain(void *arg, const char *text)
+{
+    const sim_deploy *deploy = arg;
+
+    if (deploy->plan.complain != NULL)
+        deploy->plan.complain(text);
+}
+
 /* What its file of settings says. */
 static void configure(sim_deploy *deploy, unsigned server)
 {
@@ -122,6 +130,8 @@ static void new_node(sim_deploy *deploy, unsigned server, uint64_t *seed)
               .wall_ns = plan->wall_ns,
               .backlog = plan->backlog,
               .arg     = deploy,
+
+              .complain = complain,
     };
 
     if (server < data_servers(plan))

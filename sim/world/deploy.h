@@ -38,8 +38,9 @@ typedef struct sim_deploy_plan {
     const char   *password; /* of the data servers; NULL: none; lives as long as the world */
     sim_disk      disk;
     uint64_t      seed;
-    int64_t       wall_ns;         /* the clocks of the servers at the world's time 0 */
-    int64_t       wall_differs_ns; /* and by how much they differ, at most */
+    int64_t       wall_ns;              /* the clocks of the servers at the world's time 0 */
+    int64_t       wall_differs_ns;      /* and by how much they differ, at most */
+    void (*complain)(const char *text); /* see model_owner; may be NULL */
 } sim_deploy_plan;
 
 const char *sim_topology_name(sim_topology topology);

@@ -103,6 +103,13 @@ static void publish(void *arg, bool is_sharded, const char *channel, size_t chan
                           message, message_size);
 }
 
+static void complain(void *arg, const char *text)
+{
+    sim_node *node = arg;
+
+    node->options.complain(node->options.arg, text);
+}
+
 /* ---- links ----------------------------------------------------------------------------------- */
 
 static void forget(link *l)
@@ -367,6 +374,8 @@ static model_server *new_server(sim_node *node)
     };
     if (node->options.publish != NULL)
         owner.cluster_publish = publish;
+    if (node->options.complain != NULL)
+        owner.complain = complain;
     return model_server_new(&options, owner);
 }
 

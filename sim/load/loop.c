@@ -42,7 +42,10 @@ typedef struct loop {
 
 static int64_t later(loop *c, int64_t most_ms)
 {
-    return load_own_ms(c->program) + (int64_t)load_draw(c->program, (uint64_t)most_ms + 1);
+    int64_t at   = load_own_ms(c->program) + (int64_t)load_draw(c->program, (uint64_t)most_ms + 1);
+    int64_t step = c->program->plan.step_ms;
+
+    return step == 0 ? at : (at + step - 1) / step * step;
 }
 
 /* The time at which one operation of `in` is cancelled; INT64_MAX: never. */
@@ -90,7 +93,7 @@ static void plan_hold(loop *c, activity *a)
 
 static void begin_call(loop *c, activity *a, const char *what, int64_t wait_ms)
 {
-    a->call          = load_begin(c->program, what, wait_ms);
+    a->call          = load_begin(c->program, what, a->name, wait_ms);
     a->limit_at      = load_limit_ms(c->program, &a->call);
     a->was_cancelled = false;
 }
@@ -253,7 +256,7 @@ static void end_query(loop *c, activity *a)
 
     end_call(c, a, status, &error);
     if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&
-        !c->program->plan.is_beside)
+        !c->program->plan.is_beside && check_is_name_calm(a->name, a->call.since))
         check_fail("who: %s: bowline_who found a foreign lock",
                    sim_process_name(c->program->process));
     become_idle(c, a);
@@ -321,7 +324,7 @@ static void hold_on(loop *c, activity *a)
     switch (load_draw(c->program, 4)) {
     case 0: begin_yield(c, a); return;
     case 1:
-        load_check_hold(c->program, a->hold);
+        load_check_hold(c->program, a->hold, a->name);
         plan_hold(c, a);
         return;
     default: begin_extend(c, a); return;
@@ -373,7 +376,7 @@ static void take_event(loop *c, const bowline_event *event)
         check_fail("once: %s: an event of a hold that was released", name);
         return;
     }
-    load_check_event(c->program, event->kind);
+    load_check_event(c->program, event->kind, a->name);
     if (event->kind == BOWLINE_EVENT_LOST && bowline_hold_left_ms(a->hold) != 0)
         check_fail("state: %s: a lost hold has time left", name);
 }
@@ -383,7 +386,7 @@ static void take_events(loop *c)
 {
     bowline_event event = { .size = sizeof event };
     bowline_error error = { 0 };
-    load_call     call  = load_begin(c->program, "bowline_next_event", 0);
+    load_call     call  = load_begin(c->program, "bowline_next_event", CHECK_NO_NAME, 0);
     int           status;
 
     while ((status = bowline_next_event(c->program->client, &event, &error)) == 1 &&
@@ -484,7 +487,7 @@ static void turn(loop *c)
 {
     struct pollfd polled = { .fd = bowline_fd(c->program->client), .events = POLLIN };
     bowline_error error  = { 0 };
-    load_call     call   = load_begin(c->program, "bowline_dispatch", 0);
+    load_call     call   = load_begin(c->program, "bowline_dispatch", CHECK_NO_NAME, 0);
 
     (void)sim_poll(&polled, 1, next_wait(c));
     int status = bowline_dispatch(c->program->client, 0, &error);

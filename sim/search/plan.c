@@ -28,6 +28,8 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_FAILOVER]             = "failover",
     [FAULT_SLOT_MOVED]           = "slot-moved",
     [FAULT_RESTARTS]             = "restarts",
+    [FAULT_LOCK_TAKEN]           = "lock-taken",
+    [FAULT_LOCK_DENIED]          = "lock-denied",
 };
 
 const char *sim_fault_name(plan_fault_kind kind)
@@ -41,6 +43,8 @@ enum {
     SYNC_LAG_MS   = 10,  /* a replica that is never later acknowledges every lock in time */
 
     BACKLOG_MAX = 1 << 20,
+
+    FAULTS_OF_LOCKS_MS = 600000, /* in worlds that last as long at most */
 
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
@@ -142,6 +146,8 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
         ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
         ret_fault->amount = between(seed, 1, 3) | (draw(seed, 2) == 0 ? PLAN_CUT_ALL : 0);
         break;
+    case FAULT_LOCK_TAKEN:
+    case FAULT_LOCK_DENIED:
     case FAULT_SLOT_MOVED: ret_fault->amount = between(seed, 0, CHECK_NAMES_MAX - 1); break;
     case FAULT_FAILOVER: ret_fault->amount = between(seed, 0, 1); break; /* its host lost power */
     case FAULT_CLIENT_STOPPED:
@@ -187,6 +193,8 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_FAILOVER: return has_replicas ? 2 : 0;
     case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
     case FAULT_RESTARTS: return plan->servers.topology == SIM_REDLOCK ? 4 : 0;
+    case FAULT_LOCK_TAKEN:
+    case FAULT_LOCK_DENIED: return 0; /* see add_faults_of_locks */
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: return sim_deploy_count(&plan->servers) > 1 ? 2 : 4;
@@ -223,6 +231,45 @@ static void draw_faults(sim_plan *plan, uint64_t *seed)
     plan->faults_count = (unsigned)spread(seed, 1, PLAN_FAULTS_MAX);
     for (unsigned i = 0; i < plan->faults_count; i++)
         draw_fault(plan, &plan->faults[i], kinds[draw(seed, kinds_count)], seed);
+    sort_faults(plan);
+}
+
+static uint32_t longest_lease_ms(const sim_plan *plan)
+{
+    uint32_t longest = 0;
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        if (plan->clients[i].load.lease_ms > longest)
+            longest = plan->clients[i].load.lease_ms;
+    }
+    return longest;
+}
+
+/* Faults of one lock, which the others of the same client must not notice.  So the first client has
+ * many of them, and their renewals share a call.  A foreign value stays for longer than a lease:
+ * nobody gets the lock before its holder has noticed. */
+static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
+{
+    load_plan *load  = &plan->clients[0].load;
+    unsigned   count = 1 + (unsigned)draw(seed, 8);
+
+    if (plan->length_ms > FAULTS_OF_LOCKS_MS || draw(seed, 6) != 0)
+        return;
+    load->activities  = 16;
+    load->threads     = 0;
+    load->names       = CHECK_NAMES_MAX;
+    load->pause_ms    = load->lease_ms;
+    load->hold_ms     = 4 * (int64_t)load->lease_ms;
+    load->step_ms     = load->lease_ms;
+    load->max_hold_ms = 0;
+    load->closes_in   = 0;
+    load->no_renewal  = false;
+    for (; count > 0 && plan->faults_count < PLAN_FAULTS_MAX; count--) {
+        plan_fault *fault = &plan->faults[plan->faults_count++];
+        draw_fault(plan, fault, draw(seed, 2) == 0 ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
+        if (fault->kind == FAULT_LOCK_TAKEN)
+            fault->length_ms = 2 * (int64_t)longest_lease_ms(plan) + SYNC_LEASE_MS;
+    }
     sort_faults(plan);
 }
 
@@ -360,6 +407,7 @@ static void adapt_clients(sim_plan *plan)
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
+    uint64_t more = ~seed; /* what was added later: the others stay as they were */
 
     memset(ret_plan, 0, sizeof *ret_plan);
     ret_plan->seed = seed;
@@ -384,6 +432,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         draw_faults(ret_plan, &dice);
     else
         ret_plan->network.slow_in = 0;
+    add_faults_of_locks(ret_plan, &more);
     adapt_clients(ret_plan);
 }
 
@@ -439,13 +488,7 @@ static bool is_steady(const sim_plan *plan)
 
 int64_t sim_plan_grace_ms(const sim_plan *plan)
 {
-    int64_t lease_ms = 0;
-
-    for (unsigned i = 0; i < plan->clients_count; i++) {
-        if (plan->clients[i].load.lease_ms > lease_ms)
-            lease_ms = plan->clients[i].load.lease_ms;
-    }
-    return GRACE_MS + 3 * lease_ms;
+    return GRACE_MS + 3 * (int64_t)longest_lease_ms(plan);
 }
 
 check_rules sim_plan_rules(const sim_plan *plan)

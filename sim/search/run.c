@@ -4,6 +4,7 @@
 #include "sim/kernel/names.h"
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
+#include "sim/search/left.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -111,6 +112,33 @@ static void move_slot(const plan_fault *fault)
     sim_deploy_move_slot(w.servers, key, fault->server);
 }
 
+static void command_all(const char *command)
+{
+    for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++)
+        sim_deploy_command(w.servers, i, command);
+}
+
+static void take_lock(const plan_fault *fault)
+{
+    char command[80];
+
+    (void)snprintf(command, sizeof command, "SET bowline:{%c} foreign PX %" PRId64,
+                   'a' + (char)fault->amount, fault->length_ms);
+    command_all(command);
+}
+
+/* All keys but those that begin with that of the lock. */
+static void deny_lock(const plan_fault *fault, bool is_denied)
+{
+    char command[80];
+
+    (void)snprintf(command, sizeof command,
+                   is_denied ? "ACL SETUSER default resetkeys ~bowline:[^{]* ~bowline:{[^%c]*"
+                             : "ACL SETUSER default allkeys",
+                   'a' + (char)fault->amount);
+    command_all(command);
+}
+
 /* A failover has no old primary to come back if another fault killed it. */
 static void start_all(void)
 {
@@ -186,12 +214,27 @@ static unsigned disturbed(const plan_fault *fault)
     }
 }
 
+/* One lock, and not the clients. */
+static bool is_of_lock(plan_fault_kind kind)
+{
+    return kind == FAULT_LOCK_TAKEN || kind == FAULT_LOCK_DENIED;
+}
+
+/* Whom it disturbs; see check.h. */
+static void tell_check(const plan_fault *fault, bool begins)
+{
+    if (is_of_lock(fault->kind))
+        check_fault_of_name((unsigned)fault->amount, begins);
+    else
+        check_fault(disturbed(fault), is_mild(fault->kind), begins);
+}
+
 static void end_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
     sim_say("FAULT ENDS %s", sim_fault_name(fault->kind));
-    check_fault(disturbed(fault), is_mild(fault->kind), false);
+    tell_check(fault, false);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED:
     case FAULT_CLIENT_SUSPENDED:
@@ -216,6 +259,8 @@ static void end_fault(void *arg)
     case FAULT_SERVERS_CUT: cut_servers(fault, false); break;
     case FAULT_FAILOVER:
     case FAULT_RESTARTS: start_all(); break;
+    case FAULT_LOCK_DENIED: deny_lock(fault, false); break;
+    case FAULT_LOCK_TAKEN:
     case FAULT_SLOT_MOVED:
     case FAULT_CLIENT_CLOCK:
     case FAULT_RESET:
@@ -234,7 +279,7 @@ static void begin_fault(void *arg)
     sim_say("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
             sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
             fault->amount);
-    check_fault(disturbed(fault), is_mild(fault->kind), true);
+    tell_check(fault, true);
     if (w.plan->servers.topology == SIM_SINGLE &&
         (fault->kind == FAULT_SERVER_KILLED || fault->kind == FAULT_SERVER_POWER))
         check_restart();
@@ -264,6 +309,8 @@ static void begin_fault(void *arg)
     case FAULT_SERVERS_CUT: cut_servers(fault, true); break;
     case FAULT_FAILOVER: sim_deploy_failover(w.servers, fault->server, fault->amount != 0); break;
     case FAULT_SLOT_MOVED: move_slot(fault); break;
+    case FAULT_LOCK_TAKEN: take_lock(fault); break;
+    case FAULT_LOCK_DENIED: deny_lock(fault, true); break;
     case FAULT_RESTARTS:
         if (w.restarts == 0 || w.restarts == 2 * sim_deploy_count(&w.plan->servers)) {
             w.restarts = 0;
@@ -321,6 +368,8 @@ static void begin(const sim_plan *plan)
         if (!plan->clients[i].is_absent)
             start_client(i);
     }
+    if (rules.grace_ns != SIM_NEVER && !plan->has_breaks)
+        sim_left_begin(w.servers, plan);
     for (unsigned i = 0; i < plan->faults_count; i++) {
         if (plan->faults[i].is_absent || plan->faults[i].at_ms >= plan->length_ms)
             continue;
@@ -407,7 +456,7 @@ static void name_what_is_not_released(void *arg, unsigned server, const char *ke
 static void check_keys_are_released(void)
 {
     for (unsigned i = 0; i < w.plan->clients_count; i++) {
-        if (!check_is_calm(i, sim_now(), true))
+        if (!check_is_calm(i, sim_now(), true) || !check_is_name_calm(CHECK_EVERY_NAME, sim_now()))
             return;
     }
     if (clock_went_back_ms() == 0 && run_until(sim_now() + ENDED_MS * (int64_t)SIM_MS))

@@ -86,6 +86,12 @@ void sim_deploy_each_key(sim_deploy *deploy,
                                        int64_t left_ms),
                          void *arg);
 
+/* The same for the strings, with a hash of their values; servers that do not run have none. */
+void sim_deploy_each_value(sim_deploy *deploy,
+                           void (*visit)(void *arg, unsigned server, const char *key,
+                                         uint64_t value),
+                           void *arg);
+
 /* For so long `least` of the servers with data have the key, by their clocks: nanoseconds.
  * SIM_NEVER: it has no end, or servers are down. */
 int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned least);

@@ -72,6 +72,6 @@ void sim_left_begin(sim_deploy *servers, const sim_plan *plan)
     w.clients     = plan->clients_count;
     w.is_cluster  = plan->servers.topology == SIM_CLUSTER;
     w.period_ns   = period_ms * SIM_MS;
-    w.patience_ns = (PATIENCE_MS + plan->clients[0].load.calm_ms) * SIM_MS;
+    w.patience_ns = (PATIENCE_MS + (int64_t)plan->clients[0].load.calm_ms) * SIM_MS;
     look(NULL);
 }

@@ -245,6 +245,15 @@ static uint32_t longest_lease_ms(const sim_plan *plan)
     return longest;
 }
 
+static bool has(const sim_plan *plan, plan_fault_kind kind)
+{
+    for (unsigned i = 0; i < plan->faults_count; i++) {
+        if (plan->faults[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
 /* Faults of one lock, which the others of the same client must not notice.  So the first client has
  * many of them, and their renewals share a call.  A foreign value stays for longer than a lease:
  * nobody gets the lock before its holder has noticed. */
@@ -253,7 +262,8 @@ static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
     load_plan *load  = &plan->clients[0].load;
     unsigned   count = 1 + (unsigned)draw(seed, 8);
 
-    if (plan->length_ms > FAULTS_OF_LOCKS_MS || draw(seed, 6) != 0)
+    if (plan->length_ms > FAULTS_OF_LOCKS_MS || draw(seed, 6) != 0 ||
+        strstr(plan->clients[0].url, "profile=") != NULL || has(plan, FAULT_SERVER_CLOCK))
         return;
     load->activities  = 16;
     load->threads     = 0;
@@ -273,13 +283,18 @@ static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
     sort_faults(plan);
 }
 
-static bool has(const sim_plan *plan, plan_fault_kind kind)
+/* A restart without data, after the fences were lost once before: they come from the clock then. */
+static void add_flushes(sim_plan *plan, uint64_t *seed)
 {
-    for (unsigned i = 0; i < plan->faults_count; i++) {
-        if (plan->faults[i].kind == kind)
-            return true;
-    }
-    return false;
+    bool forgets = plan->servers.disk != SIM_DISK_ALWAYS &&
+                   (plan->servers.topology == SIM_SINGLE || plan->servers.topology == SIM_SYNC) &&
+                   (has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER));
+
+    if (!forgets || plan->faults_count == PLAN_FAULTS_MAX)
+        return;
+    draw_fault(plan, &plan->faults[plan->faults_count], FAULT_DATA_FLUSHED, seed);
+    plan->faults[plan->faults_count++].at_ms /= 4; /* early */
+    sort_faults(plan);
 }
 
 static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topology only)
@@ -433,6 +448,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     else
         ret_plan->network.slow_in = 0;
     add_faults_of_locks(ret_plan, &more);
+    add_flushes(ret_plan, &more);
     adapt_clients(ret_plan);
 }
 
@@ -478,6 +494,23 @@ static bool loses(const sim_plan *plan)
            plan->servers.topology != SIM_REDLOCK;
 }
 
+/* A server that has lost its data, or a new primary, draws fences from its clock: they grow also
+ * then.  But two primaries may grant locks for a while. */
+static bool keeps_fences(const sim_plan *plan)
+{
+    if (plan->has_breaks || has(plan, FAULT_SERVER_CLOCK))
+        return false;
+    switch (plan->servers.topology) {
+    case SIM_SINGLE: return true;
+    case SIM_SYNC: return !has(plan, FAULT_SERVER_CLOCK_FORWARD);
+    case SIM_CLUSTER: return plan->servers.replicas == 0 && !has(plan, FAULT_SERVER_CLOCK_FORWARD);
+    case SIM_SENTINEL:
+    case SIM_REDLOCK:
+    case SIM_TOPOLOGIES_END: break;
+    }
+    return false;
+}
+
 /* Without faults no reply is late, and no replica later than WAIT allows.  (A replica whose backlog
  * was too short is away for a moment.) */
 static bool is_steady(const sim_plan *plan)
@@ -501,12 +534,10 @@ check_rules sim_plan_rules(const sim_plan *plan)
     return (check_rules){
         .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks,
         .has_fences = have_fences,
-        /* The old primary of a failover may grant locks for a while. */
-        .are_kept = have_fences && plan->servers.topology == SIM_SINGLE && !plan->has_breaks &&
-                    !has(plan, FAULT_SERVER_CLOCK),
-        .order_ns = is_calm && have_fences && plan->sync == 0 ? answer_ns(plan) : SIM_NEVER,
-        .grace_ns = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
-        .turns    = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
+        .are_kept   = have_fences && keeps_fences(plan),
+        .order_ns   = is_calm && have_fences && plan->sync == 0 ? answer_ns(plan) : SIM_NEVER,
+        .grace_ns   = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
+        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
 }
 

@@ -338,10 +338,13 @@ static int64_t left_ns(unsigned name)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* A client may break a lock that it holds itself: then it names what it has released. */
+/* A client may break a lock that it holds itself, and what a cluster redirects arrives late: then it
+ * names what it has released. */
 static void complain(const char *text)
 {
-    if (!w.plan->has_breaks)
+    bool is_excused = w.plan->has_breaks || w.plan->servers.topology == SIM_CLUSTER;
+
+    if (!is_excused || strncmp(text, "token", 5) != 0)
         check_fail("%s", text);
 }
 

@@ -59,8 +59,8 @@ static void compare_released(const model_call *call, model_text sha1, size_t key
         if (hash_of(call->argv[i]) != call->link->released)
             continue;
         model_bytes text = { .size = 0 };
-        model_bytes_print(&text, "token: %s names %.*s, which it has released", call->link->address,
-                          (int)call->argv[i].size, call->argv[i].at);
+        model_bytes_print(&text, "token: %s names %.*s, which it has released, in the script %.8s",
+                          call->link->address, (int)call->argv[i].size, call->argv[i].at, sha1.at);
         owner->complain(owner->arg, text.at);
         model_bytes_free(&text);
     }

@@ -50,6 +50,7 @@ static struct {
     check_faults name_faults[CHECK_NAMES_MAX];
     int64_t      restarted_at;
     int64_t      closed_at;
+    int64_t      silent_since;
     uint64_t     grants;
     char         failure[512]; /* "": none */
 } check;
@@ -57,7 +58,8 @@ static struct {
 void check_begin(check_rules rules)
 {
     memset(&check, 0, sizeof check);
-    check.rules = rules;
+    check.rules        = rules;
+    check.silent_since = SIM_NEVER;
 }
 
 static void forget(check_wait *wait)
@@ -125,6 +127,19 @@ void check_fault_of_name(unsigned name, bool begins)
 void check_restart(void)
 {
     check.restarted_at = sim_now();
+}
+
+void check_server(bool answers)
+{
+    if (answers)
+        check.silent_since = SIM_NEVER;
+    else if (check.silent_since == SIM_NEVER)
+        check.silent_since = sim_now();
+}
+
+int64_t check_silent_since(void)
+{
+    return check.silent_since;
 }
 
 static bool is_over(const check_faults *faults, int64_t since)

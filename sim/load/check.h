@@ -67,6 +67,10 @@ bool check_is_name_calm(unsigned name, int64_t since);
 /* The server dies.  When it is started again, what it had granted is renewed no more. */
 void check_restart(void);
 
+/* The only server answers, or it does not.  Since when it does not; SIM_NEVER: it does. */
+void    check_server(bool answers);
+int64_t check_silent_since(void);
+
 /* Nothing has disturbed the client since that time of the world, and for the grace before; `mild`:
  * a mild fault counts too. */
 bool check_is_calm(unsigned client, int64_t since, bool mild);

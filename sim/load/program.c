@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ROUNDING_MS = 2 };
+enum { ROUNDING_MS = 2, LEAST_WAIT_MS = 1000 };
 
 uint64_t load_operations(const load_counts *counts)
 {
@@ -118,6 +118,8 @@ void load_end(load_program *program, const load_call *call, int status, const bo
 {
     const char *name = sim_process_name(program->process);
 
+    if (status == BOWLINE_UNREACHABLE)
+        program->unreached_at = sim_now();
     if (!is_possible(program, status, call))
         check_fail("status: %s: %s returned %s (%s)", name, call->what, bowline_status_name(status),
                    error->text);
@@ -130,11 +132,23 @@ void load_end(load_program *program, const load_call *call, int status, const bo
     sim_trace(11, (uint64_t)(int64_t)status, sim_process_number(program->process));
 }
 
+/* The only connection was lost before the call began, and could not be made again. */
+static bool has_no_connection(const load_program *program, const load_call *call)
+{
+    int64_t silent_since = check_silent_since();
+
+    return program->plan.threads == 0 && silent_since < program->unreached_at &&
+           program->unreached_at <= call->since;
+}
+
 static int64_t most_ms(const load_program *program, const load_call *call, bool is_calm)
 {
-    const load_plan *plan = &program->plan;
-    int64_t replies_ms    = (call->wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
+    const load_plan *plan  = &program->plan;
+    bool             waits = call->wait_ms > 0 && strcmp(call->what, "bowline_acquire") == 0;
+    int64_t replies_ms     = (call->wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
 
+    if (waits && has_no_connection(program, call))
+        replies_ms = call->wait_ms < LEAST_WAIT_MS ? LEAST_WAIT_MS - call->wait_ms : 0;
     if (is_calm && plan->calm_ms < replies_ms)
         replies_ms = plan->calm_ms;
     return call->wait_ms + replies_ms + LOAD_SLACK_MS;
@@ -218,6 +232,22 @@ static void take_log(int level, const char *text, void *data)
     sim_trace_bytes(12, text, strlen(text));
 }
 
+/* A longer lease than that of the client would outlive what a restarted server waits for. */
+static void try_longer_lease(load_program *program)
+{
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = bowline_acquire(
+                  &hold, program->client, load_lock_name(0),
+                  BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT, .lease_ms = program->plan.lease_ms + 1),
+                  &error);
+
+    if (status != BOWLINE_USAGE)
+        check_fail("usage: %s: a lease that is longer than that of the client is %s",
+                   sim_process_name(program->process), bowline_status_name(status));
+    (void)bowline_release(hold, NULL);
+}
+
 bool load_open(load_program *program, uint32_t flags)
 {
     const load_plan *plan  = &program->plan;
@@ -232,6 +262,8 @@ bool load_open(load_program *program, uint32_t flags)
                      &error);
 
     load_end(program, &call, status, &error);
+    if (status == BOWLINE_OK && strncmp(plan->url, "redlock:", 8) == 0)
+        try_longer_lease(program);
     return status == BOWLINE_OK;
 }
 

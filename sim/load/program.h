@@ -61,6 +61,7 @@ typedef struct load_program {
     load_counts    *counts;
     bool            stops;         /* begins nothing new */
     int64_t         last_flush_at; /* by the clock of the world: it reports what failed since */
+    int64_t         unreached_at;  /* the same: it had no connection then */
     void           *state;         /* of the kind of program; freed with it */
 } load_program;
 

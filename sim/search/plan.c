@@ -283,6 +283,12 @@ static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
     sort_faults(plan);
 }
 
+/* A server that does not identify its process cannot be seen to restart. */
+static void forbid_info(sim_plan *plan, uint64_t *seed)
+{
+    plan->servers.forbids_info = plan->servers.topology == SIM_SINGLE && draw(seed, 12) == 0;
+}
+
 /* A restart without data, after the fences were lost once before: they come from the clock then. */
 static void add_flushes(sim_plan *plan, uint64_t *seed)
 {
@@ -449,6 +455,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         ret_plan->network.slow_in = 0;
     add_faults_of_locks(ret_plan, &more);
     add_flushes(ret_plan, &more);
+    forbid_info(ret_plan, &more);
     adapt_clients(ret_plan);
 }
 

@@ -229,6 +229,12 @@ static void tell_check(const plan_fault *fault, bool begins)
         check_fault(disturbed(fault), is_mild(fault->kind), begins);
 }
 
+static void tell_whether_it_answers(void)
+{
+    if (w.plan->servers.topology == SIM_SINGLE)
+        check_server(sim_deploy_answers(w.servers, 0));
+}
+
 static void end_fault(void *arg)
 {
     const plan_fault *fault = arg;
@@ -270,6 +276,7 @@ static void end_fault(void *arg)
     case FAULT_DATA_FLUSHED:
     case FAULT_KINDS_END: break;
     }
+    tell_whether_it_answers();
 }
 
 static void begin_fault(void *arg)
@@ -280,7 +287,7 @@ static void begin_fault(void *arg)
             sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
             fault->amount);
     tell_check(fault, true);
-    if (w.plan->servers.topology == SIM_SINGLE &&
+    if (w.plan->servers.topology == SIM_SINGLE && !w.plan->servers.forbids_info &&
         (fault->kind == FAULT_SERVER_KILLED || fault->kind == FAULT_SERVER_POWER))
         check_restart();
     switch (fault->kind) {
@@ -324,6 +331,7 @@ static void begin_fault(void *arg)
     case FAULT_DATA_FLUSHED: sim_deploy_command(w.servers, fault->server, "FLUSHALL"); break;
     case FAULT_KINDS_END: break;
     }
+    tell_whether_it_answers();
     (void)sim_at(sim_now() + fault->length_ms * SIM_MS, end_fault, arg);
 }
 
@@ -371,7 +379,7 @@ static void begin(const sim_plan *plan)
         if (!plan->clients[i].is_absent)
             start_client(i);
     }
-    if (rules.grace_ns != SIM_NEVER && !plan->has_breaks)
+    if (rules.grace_ns != SIM_NEVER && !plan->has_breaks && !plan->servers.forbids_info)
         sim_left_begin(w.servers, plan);
     for (unsigned i = 0; i < plan->faults_count; i++) {
         if (plan->faults[i].is_absent || plan->faults[i].at_ms >= plan->length_ms)

@@ -110,6 +110,8 @@ static void configure(sim_deploy *deploy, unsigned server)
 {
     char command[64];
 
+    if (deploy->plan.forbids_info)
+        sim_node_command(deploy->nodes[server], "ACL SETUSER default -info");
     if (deploy->plan.replicas_min == 0 || server >= data_servers(&deploy->plan))
         return;
     (void)snprintf(command, sizeof command, "CONFIG SET min-replicas-to-write %u",
@@ -267,6 +269,11 @@ static void replace(sim_deploy *deploy, bool silent)
     }
     deploy->leader = (unsigned)best;
     sim_deploy_names(deploy, true);
+}
+
+bool sim_deploy_answers(const sim_deploy *deploy, unsigned server)
+{
+    return sim_node_answers(deploy->nodes[server]);
 }
 
 void sim_deploy_pause(sim_deploy *deploy, unsigned server, bool pauses)

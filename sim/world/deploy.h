@@ -35,7 +35,8 @@ typedef struct sim_deploy_plan {
     int64_t       lag_ns;        /* see replication.h */
     size_t        backlog;
     model_version version;
-    const char   *password; /* of the data servers; NULL: none; lives as long as the world */
+    bool          forbids_info; /* the clients may not use INFO */
+    const char   *password;     /* of the data servers; NULL: none; lives as long as the world */
     sim_disk      disk;
     uint64_t      seed;
     int64_t       wall_ns;              /* the clocks of the servers at the world's time 0 */
@@ -62,6 +63,8 @@ void sim_deploy_kill(sim_deploy *deploy, unsigned server, bool silent);
 void sim_deploy_pause(sim_deploy *deploy, unsigned server, bool pauses);
 void sim_deploy_clock(sim_deploy *deploy, unsigned server, int64_t step_ns);
 void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words);
+
+bool sim_deploy_answers(const sim_deploy *deploy, unsigned server);
 
 /* The primary of this server's shard gets another role:
  * sync      it dies (`silent`: see sim_node_kill), and its best replica takes its place.  It is

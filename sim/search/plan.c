@@ -254,6 +254,28 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
     return false;
 }
 
+/* A minute of nothing but broken connections, in busy programs with long leases: what a missing
+ * reply leaves behind would stay for long. */
+static void break_only(sim_plan *plan, uint64_t *seed)
+{
+    if (draw(seed, 12) != 0)
+        return;
+    plan->length_ms       = spread(seed, 20000, 60000);
+    plan->network.slow_in = 0;
+    plan->faults_count    = (unsigned)between(seed, PLAN_FAULTS_MAX / 2, PLAN_FAULTS_MAX);
+    for (unsigned i = 0; i < plan->faults_count; i++)
+        draw_fault(plan, &plan->faults[i], FAULT_RESET, seed);
+    sort_faults(plan);
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load = &plan->clients[i].load;
+        load->lease_ms  = (uint32_t)spread(seed, 8000, 30000);
+        load->pause_ms  = spread(seed, 1, 100);
+        load->hold_ms   = spread(seed, 1, 100);
+        if (load->closes_in > 0)
+            load->closes_in *= 4;
+    }
+}
+
 /* Faults of one lock, which the others of the same client must not notice.  So the first client has
  * many of them, and their renewals share a call.  A foreign value stays for longer than a lease:
  * nobody gets the lock before its holder has noticed. */
@@ -453,6 +475,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         draw_faults(ret_plan, &dice);
     else
         ret_plan->network.slow_in = 0;
+    break_only(ret_plan, &more);
     add_faults_of_locks(ret_plan, &more);
     add_flushes(ret_plan, &more);
     forbid_info(ret_plan, &more);

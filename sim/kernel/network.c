@@ -173,6 +173,11 @@ sim_host sim_connection_host(const sim_connection *connection)
     return connection->to;
 }
 
+sim_host sim_connection_client(const sim_connection *connection)
+{
+    return connection->from;
+}
+
 /* Frees it when neither side uses it and nothing is under way. */
 static void drop_if_over(sim_connection *c)
 {

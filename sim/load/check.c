@@ -353,6 +353,17 @@ bool check_is_relied_on(unsigned name)
     return false;
 }
 
+bool check_relies(const sim_process *process)
+{
+    for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
+        for (const check_hold *hold = check.holds[i]; hold != NULL; hold = hold->next) {
+            if (hold->process == process && relies(hold))
+                return true;
+        }
+    }
+    return false;
+}
+
 void check_closes(void)
 {
     check.closed_at = sim_now();

@@ -92,8 +92,9 @@ void check_longest(check_hold *hold, int64_t max_ms);
 void check_until(check_hold *hold, check_left left);
 /* It does not rely on it any more: a release began, or it has learned of a loss. */
 void check_over(check_hold *hold);
-/* Some process relies on the lock now. */
+/* Some process relies on the lock now; the process relies on some lock. */
 bool check_is_relied_on(unsigned name);
+bool check_relies(const sim_process *process);
 /* A client closes; whether one has closed since that time. */
 void check_closes(void);
 bool check_has_closed(int64_t since);

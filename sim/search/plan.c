@@ -254,12 +254,13 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
     return false;
 }
 
-/* A minute of nothing but broken connections, in busy programs with long leases: what a missing
- * reply leaves behind would stay for long. */
+/* A minute of nothing but broken connections, and long leases: what a missing reply leaves behind
+ * would stay for long.  The programs are busy, or they hold their locks. */
 static void break_only(sim_plan *plan, uint64_t *seed)
 {
     if (draw(seed, 12) != 0)
         return;
+    bool is_busy          = draw(seed, 4) != 0;
     plan->length_ms       = spread(seed, 20000, 60000);
     plan->network.slow_in = 0;
     plan->faults_count    = (unsigned)between(seed, PLAN_FAULTS_MAX / 2, PLAN_FAULTS_MAX);
@@ -270,7 +271,9 @@ static void break_only(sim_plan *plan, uint64_t *seed)
         load_plan *load = &plan->clients[i].load;
         load->lease_ms  = (uint32_t)spread(seed, 8000, 30000);
         load->pause_ms  = spread(seed, 1, 100);
-        load->hold_ms   = spread(seed, 1, 100);
+        load->hold_ms   = is_busy ? spread(seed, 1, 100) : spread(seed, 10000, 60000);
+        if (!is_busy)
+            load->activities = 1;
         if (load->closes_in > 0)
             load->closes_in *= 4;
     }

@@ -4,6 +4,7 @@
 #include "sim/kernel/names.h"
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
+#include "sim/search/alone.h"
 #include "sim/search/left.h"
 
 #include <inttypes.h>
@@ -16,7 +17,8 @@ enum {
     ENDED_MS     = 5000,            /* and what was released at the end arrives */
     REST_MS      = 120000,          /* and then leases and client info expire */
     ATTEMPTS_MAX = 1000,            /* to connect, of one client in a second */
-    STEADY_MS    = 20000,           /* for so long the programs go on without faults */
+    ALONE_MAX_MS = 600000, /* in longer worlds nobody looks for clients without connection */
+    STEADY_MS    = 20000,  /* for so long the programs go on without faults */
 };
 
 /* 2026-01-01: any time after the fences' minimum will do. */
@@ -346,6 +348,11 @@ static int64_t left_ns(unsigned name)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+static sim_process *process_of(unsigned client)
+{
+    return w.clients[client] != NULL ? load_client_process(w.clients[client]) : NULL;
+}
+
 /* A client may break a lock that it holds itself, and what a cluster redirects arrives late: then it
  * names what it has released. */
 static void complain(const char *text)
@@ -381,6 +388,9 @@ static void begin(const sim_plan *plan)
     }
     if (rules.grace_ns != SIM_NEVER && !plan->has_breaks && !plan->servers.forbids_info)
         sim_left_begin(w.servers, plan);
+    if (rules.grace_ns != SIM_NEVER && plan->servers.topology == SIM_SINGLE &&
+        plan->length_ms <= ALONE_MAX_MS)
+        sim_alone_begin(plan->clients_count, process_of);
     for (unsigned i = 0; i < plan->faults_count; i++) {
         if (plan->faults[i].is_absent || plan->faults[i].at_ms >= plan->length_ms)
             continue;

@@ -303,7 +303,7 @@ static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
         plan_fault *fault = &plan->faults[plan->faults_count++];
         draw_fault(plan, fault, draw(seed, 2) == 0 ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
         if (fault->kind == FAULT_LOCK_TAKEN)
-            fault->length_ms = 2 * (int64_t)longest_lease_ms(plan) + SYNC_LEASE_MS;
+            fault->length_ms = longest_lease_ms(plan) + longest_lease_ms(plan) / 8 + SYNC_LEASE_MS;
     }
     sort_faults(plan);
 }

@@ -302,8 +302,10 @@ static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
     for (; count > 0 && plan->faults_count < PLAN_FAULTS_MAX; count--) {
         plan_fault *fault = &plan->faults[plan->faults_count++];
         draw_fault(plan, fault, draw(seed, 2) == 0 ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
-        if (fault->kind == FAULT_LOCK_TAKEN)
-            fault->length_ms = longest_lease_ms(plan) + longest_lease_ms(plan) / 8 + SYNC_LEASE_MS;
+        if (fault->kind != FAULT_LOCK_TAKEN)
+            continue;
+        fault->amount %= 2; /* the others want these, too */
+        fault->length_ms = longest_lease_ms(plan) + longest_lease_ms(plan) / 8 + SYNC_LEASE_MS;
     }
     sort_faults(plan);
 }

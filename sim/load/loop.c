@@ -110,12 +110,19 @@ static bool has_begun(loop *c, activity *a, activity_state state, int status,
     return true;
 }
 
+/* Since the time limits were last set: they do not count then. */
+static bool was_paused(const loop *c)
+{
+    return c->pauses != sim_process_pauses(c->program->process);
+}
+
 /* The operation has ended. */
 static void end_call(loop *c, activity *a, int status, const bowline_error *error)
 {
     a->op = NULL;
     load_end(c->program, &a->call, status, error);
-    load_check_time(c->program, &a->call);
+    if (!was_paused(c))
+        load_check_time(c->program, &a->call);
     if (status == BOWLINE_CANCELLED && !a->was_cancelled)
         check_fail("once: %s: %s returned CANCELLED without a cancel",
                    sim_process_name(c->program->process), a->call.what);
@@ -428,7 +435,7 @@ static void look_at(loop *c, activity *a)
         begin_release(c, a);
     if (load_own_ms(c->program) >= a->next_at)
         do_step(c, a);
-    if (a->op != NULL && load_own_ms(c->program) > a->limit_at)
+    if (a->op != NULL && load_own_ms(c->program) > a->limit_at && !was_paused(c))
         load_check_time(c->program, &a->call);
 }
 
@@ -493,7 +500,7 @@ static void turn(loop *c)
     int status = bowline_dispatch(c->program->client, 0, &error);
     if (status != BOWLINE_OK)
         load_end(c->program, &call, status, &error);
-    if (c->pauses != sim_process_pauses(c->program->process))
+    if (was_paused(c))
         excuse(c);
     take_events(c);
     for (unsigned i = 0; i < c->program->plan.activities; i++)

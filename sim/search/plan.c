@@ -44,7 +44,8 @@ enum {
 
     BACKLOG_MAX = 1 << 20,
 
-    FAULTS_OF_LOCKS_MS = 600000, /* in worlds that last as long at most */
+    QUIET_MS     = 30000,  /* see make_quiet */
+    QUIET_MAX_MS = 600000, /* a longer world stays as it is */
 
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
@@ -194,7 +195,7 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
     case FAULT_RESTARTS: return plan->servers.topology == SIM_REDLOCK ? 4 : 0;
     case FAULT_LOCK_TAKEN:
-    case FAULT_LOCK_DENIED: return 0; /* see add_faults_of_locks */
+    case FAULT_LOCK_DENIED: return 0; /* see harm_locks */
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: return sim_deploy_count(&plan->servers) > 1 ? 2 : 4;
@@ -254,43 +255,53 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
     return false;
 }
 
-/* A minute of nothing but broken connections, and long leases: what a missing reply leaves behind
- * would stay for long.  The programs are busy, or they hold their locks. */
+/* A world for faults that are noticed only while nothing else disturbs the clients: they come when
+ * the effects of the start are over, until the end of the world. */
+static void make_quiet(sim_plan *plan)
+{
+    plan->faults_count    = 0;
+    plan->network.slow_in = 0;
+    plan->length_ms       = sim_plan_grace_ms(plan) + QUIET_MS;
+}
+
+static plan_fault *add_fault(sim_plan *plan, plan_fault_kind kind, uint64_t *seed)
+{
+    plan_fault *fault = &plan->faults[plan->faults_count++];
+
+    draw_fault(plan, fault, kind, seed);
+    fault->at_ms = plan->length_ms - 1 - fault->at_ms % QUIET_MS;
+    return fault;
+}
+
+/* Nothing but broken connections, and long leases: what a missing reply leaves behind would stay
+ * for long.  The programs are busy, or they hold their locks. */
 static void break_only(sim_plan *plan, uint64_t *seed)
 {
-    if (draw(seed, 12) != 0)
-        return;
-    bool is_busy          = draw(seed, 4) != 0;
-    plan->length_ms       = spread(seed, 20000, 60000);
-    plan->network.slow_in = 0;
-    plan->faults_count    = (unsigned)between(seed, PLAN_FAULTS_MAX / 2, PLAN_FAULTS_MAX);
-    for (unsigned i = 0; i < plan->faults_count; i++)
-        draw_fault(plan, &plan->faults[i], FAULT_RESET, seed);
-    sort_faults(plan);
+    bool is_busy = draw(seed, 4) != 0;
+
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load = &plan->clients[i].load;
-        load->lease_ms  = (uint32_t)spread(seed, 8000, 30000);
-        load->pause_ms  = spread(seed, 1, 100);
+        load->lease_ms  = (uint32_t)spread(seed, 8000, 20000);
+        load->pause_ms  = spread(seed, 1, 400);
         load->hold_ms   = is_busy ? spread(seed, 1, 100) : spread(seed, 10000, 60000);
-        if (!is_busy)
-            load->activities = 1;
+        if (!is_busy || load->activities > 4)
+            load->activities = is_busy ? 4 : 1;
         if (load->closes_in > 0)
             load->closes_in *= 4;
     }
+    make_quiet(plan);
+    for (unsigned count = PLAN_FAULTS_MAX; count > 0; count--)
+        (void)add_fault(plan, FAULT_RESET, seed);
 }
 
 /* Faults of one lock, which the others of the same client must not notice.  So the first client has
  * many of them, and their renewals share a call.  A foreign value stays for longer than a lease:
  * nobody gets the lock before its holder has noticed. */
-static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
+static void harm_locks(sim_plan *plan, uint64_t *seed)
 {
-    load_plan *load  = &plan->clients[0].load;
-    unsigned   count = 1 + (unsigned)draw(seed, 8);
+    load_plan *load = &plan->clients[0].load;
 
-    if (plan->length_ms > FAULTS_OF_LOCKS_MS || draw(seed, 6) != 0 ||
-        strstr(plan->clients[0].url, "profile=") != NULL || has(plan, FAULT_SERVER_CLOCK))
-        return;
-    load->activities  = 16;
+    load->activities  = 24;
     load->threads     = 0;
     load->names       = CHECK_NAMES_MAX;
     load->pause_ms    = load->lease_ms;
@@ -299,14 +310,25 @@ static void add_faults_of_locks(sim_plan *plan, uint64_t *seed)
     load->max_hold_ms = 0;
     load->closes_in   = 0;
     load->no_renewal  = false;
-    for (; count > 0 && plan->faults_count < PLAN_FAULTS_MAX; count--) {
-        plan_fault *fault = &plan->faults[plan->faults_count++];
-        draw_fault(plan, fault, draw(seed, 2) == 0 ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
-        if (fault->kind != FAULT_LOCK_TAKEN)
-            continue;
-        fault->amount %= 2; /* the others want these, too */
-        fault->length_ms = longest_lease_ms(plan) + longest_lease_ms(plan) / 8 + SYNC_LEASE_MS;
+    make_quiet(plan);
+    for (unsigned count = 16; count > 0; count--) {
+        bool        is_taken = draw(seed, 2) == 0;
+        plan_fault *fault = add_fault(plan, is_taken ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
+        fault->length_ms  = longest_lease_ms(plan) * (is_taken ? 9 : 4) / 8 + SYNC_LEASE_MS;
+        /* A foreign value in a lock that the others want, too; the other locks stay calm. */
+        fault->amount = fault->amount % 2 + (is_taken ? 0 : CHECK_NAMES_MAX / 2);
     }
+}
+
+/* Some worlds have these faults alone. */
+static void draw_quiet_faults(sim_plan *plan, uint64_t *seed)
+{
+    uint64_t kind = plan->length_ms > QUIET_MAX_MS ? 0 : draw(seed, 16);
+
+    if (kind == 1)
+        break_only(plan, seed);
+    else if (kind == 2 && strstr(plan->clients[0].url, "profile=") == NULL)
+        harm_locks(plan, seed);
     sort_faults(plan);
 }
 
@@ -480,8 +502,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         draw_faults(ret_plan, &dice);
     else
         ret_plan->network.slow_in = 0;
-    break_only(ret_plan, &more);
-    add_faults_of_locks(ret_plan, &more);
+    draw_quiet_faults(ret_plan, &more);
     add_flushes(ret_plan, &more);
     forbid_info(ret_plan, &more);
     adapt_clients(ret_plan);

@@ -168,11 +168,6 @@ sim_connection *sim_connection_at(unsigned nth)
     return c;
 }
 
-sim_host sim_connection_host(const sim_connection *connection)
-{
-    return connection->to;
-}
-
 sim_host sim_connection_client(const sim_connection *connection)
 {
     return connection->from;

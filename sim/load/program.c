@@ -235,13 +235,13 @@ static void take_log(int level, const char *text, void *data)
 /* A longer lease than that of the client would outlive what a restarted server waits for. */
 static void try_longer_lease(load_program *program)
 {
-    bowline_hold *hold   = NULL;
-    bowline_error error  = { 0 };
-    int           status = bowline_acquire(
-                  &hold, program->client, load_lock_name(0),
-                  BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT, .lease_ms = program->plan.lease_ms + 1),
-                  &error);
+    bowline_hold           *hold    = NULL;
+    bowline_error           error   = { 0 };
+    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
 
+    options.wait_ms  = BOWLINE_NO_WAIT;
+    options.lease_ms = program->plan.lease_ms + 1;
+    int status       = bowline_acquire(&hold, program->client, load_lock_name(0), &options, &error);
     if (status != BOWLINE_USAGE)
         check_fail("usage: %s: a lease that is longer than that of the client is %s",
                    sim_process_name(program->process), bowline_status_name(status));

@@ -353,8 +353,8 @@ static sim_process *process_of(unsigned client)
     return w.clients[client] != NULL ? load_client_process(w.clients[client]) : NULL;
 }
 
-/* A client may break a lock that it holds itself, and what a cluster redirects arrives late: then it
- * names what it has released. */
+/* A client may break a lock that it holds itself, and what a cluster redirects arrives late: then
+ * it names what it has released. */
 static void complain(const char *text)
 {
     bool is_excused = w.plan->has_breaks || w.plan->servers.topology == SIM_CLUSTER;

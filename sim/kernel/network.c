@@ -168,9 +168,9 @@ sim_connection *sim_connection_at(unsigned nth)
     return c;
 }
 
-sim_host sim_connection_host(const sim_connection *connection)
+sim_host sim_connection_client(const sim_connection *connection)
 {
-    return connection->to;
+    return connection->from;
 }
 
 /* Frees it when neither side uses it and nothing is under way. */

@@ -76,7 +76,7 @@ bool sim_way_is_open(sim_host from, sim_host to);
 /* Open connections; the nth one, in the order in which they were opened. */
 unsigned        sim_connections_count(void);
 sim_connection *sim_connection_at(unsigned nth);
-sim_host        sim_connection_host(const sim_connection *connection);
+sim_host        sim_connection_client(const sim_connection *connection);
 
 /* RST for both ends. Of what is under way, `keep` bytes still arrive, in each direction. */
 void sim_connection_reset(sim_connection *connection, size_t keep);

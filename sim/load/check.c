@@ -47,7 +47,10 @@ static struct {
     check_hold  *holds[CHECK_NAMES_MAX];
     uint64_t     fences[CHECK_NAMES_MAX]; /* the greatest of each name */
     check_faults faults[CHECK_CLASSES][CHECK_CLIENTS_MAX + 1];
+    check_faults name_faults[CHECK_NAMES_MAX];
     int64_t      restarted_at;
+    int64_t      closed_at;
+    int64_t      silent_since;
     uint64_t     grants;
     char         failure[512]; /* "": none */
 } check;
@@ -55,7 +58,8 @@ static struct {
 void check_begin(check_rules rules)
 {
     memset(&check, 0, sizeof check);
-    check.rules = rules;
+    check.rules        = rules;
+    check.silent_since = SIM_NEVER;
 }
 
 static void forget(check_wait *wait)
@@ -101,10 +105,8 @@ uint64_t check_grants(void)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-void check_fault(unsigned client, bool is_mild, bool begins)
+static void count_fault(check_faults *faults, bool begins)
 {
-    check_faults *faults = &check.faults[is_mild ? CHECK_MILD : CHECK_SEVERE][client];
-
     if (begins)
         faults->present++;
     else
@@ -112,14 +114,48 @@ void check_fault(unsigned client, bool is_mild, bool begins)
     faults->ended_at = sim_now();
 }
 
+void check_fault(unsigned client, bool is_mild, bool begins)
+{
+    count_fault(&check.faults[is_mild ? CHECK_MILD : CHECK_SEVERE][client], begins);
+}
+
+void check_fault_of_name(unsigned name, bool begins)
+{
+    count_fault(&check.name_faults[name], begins);
+}
+
 void check_restart(void)
 {
     check.restarted_at = sim_now();
 }
 
+void check_server(bool answers)
+{
+    if (answers)
+        check.silent_since = SIM_NEVER;
+    else if (check.silent_since == SIM_NEVER)
+        check.silent_since = sim_now();
+}
+
+int64_t check_silent_since(void)
+{
+    return check.silent_since;
+}
+
 static bool is_over(const check_faults *faults, int64_t since)
 {
     return faults->present == 0 && since - faults->ended_at >= check.rules.grace_ns;
+}
+
+bool check_is_name_calm(unsigned name, int64_t since)
+{
+    for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
+        const check_faults *faults = &check.name_faults[i];
+        if ((name == i || name == CHECK_EVERY_NAME) && faults->ended_at != 0 &&
+            !is_over(faults, since))
+            return false;
+    }
+    return true;
 }
 
 bool check_is_calm(unsigned client, int64_t since, bool mild)
@@ -230,7 +266,7 @@ static void compare_process(const check_hold *hold)
 /* The hold has another end. */
 static void compare_lease(const check_hold *hold)
 {
-    if (check.rules.left_ns == NULL || !relies(hold))
+    if (check.rules.left_ns == NULL || !relies(hold) || !check_is_name_calm(hold->name, sim_now()))
         return;
     int64_t left_ns = check.rules.left_ns(hold->name);
     int64_t ends    = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
@@ -306,6 +342,36 @@ void check_over(check_hold *hold)
         link = &(*link)->next;
     *link = hold->next;
     free(hold);
+}
+
+bool check_is_relied_on(unsigned name)
+{
+    for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
+        if (relies(hold))
+            return true;
+    }
+    return false;
+}
+
+bool check_relies(const sim_process *process)
+{
+    for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
+        for (const check_hold *hold = check.holds[i]; hold != NULL; hold = hold->next) {
+            if (hold->process == process && relies(hold))
+                return true;
+        }
+    }
+    return false;
+}
+
+void check_closes(void)
+{
+    check.closed_at = sim_now();
+}
+
+bool check_has_closed(int64_t since)
+{
+    return check.closed_at >= since;
 }
 
 void check_killed(const sim_process *process)

@@ -9,7 +9,13 @@
 
 #include "sim/kernel/process.h"
 
-enum { CHECK_NAMES_MAX = 16, CHECK_CLIENTS_MAX = 8, CHECK_EVERY_CLIENT = CHECK_CLIENTS_MAX };
+enum {
+    CHECK_NAMES_MAX    = 16,
+    CHECK_CLIENTS_MAX  = 8,
+    CHECK_EVERY_CLIENT = CHECK_CLIENTS_MAX,
+    CHECK_NO_NAME      = CHECK_NAMES_MAX,
+    CHECK_EVERY_NAME
+};
 
 /* What the world promises.  A server that loses what it acknowledged breaks mutual exclusion, as
  * docs/guarantees.md says. */
@@ -53,8 +59,17 @@ void check_end(void);
  * connections, and the client can connect again at once: no hold is lost. */
 void check_fault(unsigned client, bool is_mild, bool begins);
 
+/* The same for one lock: others have taken its key away, or its use is forbidden. */
+void check_fault_of_name(unsigned name, bool begins);
+/* Of one lock, of none, or of all. */
+bool check_is_name_calm(unsigned name, int64_t since);
+
 /* The server dies.  When it is started again, what it had granted is renewed no more. */
 void check_restart(void);
+
+/* The only server answers, or it does not.  Since when it does not; SIM_NEVER: it does. */
+void    check_server(bool answers);
+int64_t check_silent_since(void);
 
 /* Nothing has disturbed the client since that time of the world, and for the grace before; `mild`:
  * a mild fault counts too. */
@@ -77,6 +92,12 @@ void check_longest(check_hold *hold, int64_t max_ms);
 void check_until(check_hold *hold, check_left left);
 /* It does not rely on it any more: a release began, or it has learned of a loss. */
 void check_over(check_hold *hold);
+/* Some process relies on the lock now; the process relies on some lock. */
+bool check_is_relied_on(unsigned name);
+bool check_relies(const sim_process *process);
+/* A client closes; whether one has closed since that time. */
+void check_closes(void);
+bool check_has_closed(int64_t since);
 /* So for all holds of a process that was killed. */
 void check_killed(const sim_process *process);
 

@@ -43,7 +43,10 @@ typedef struct loop {
 
 static int64_t later(loop *c, int64_t most_ms)
 {
-    return load_own_ms(c->program) + (int64_t)load_draw(c->program, (uint64_t)most_ms + 1);
+    int64_t at   = load_own_ms(c->program) + (int64_t)load_draw(c->program, (uint64_t)most_ms + 1);
+    int64_t step = c->program->plan.step_ms;
+
+    return step == 0 ? at : (at + step - 1) / step * step;
 }
 
 /* The time at which one operation of `in` is cancelled; INT64_MAX: never. */
@@ -91,7 +94,7 @@ static void plan_hold(loop *c, activity *a)
 
 static void begin_call(loop *c, activity *a, const char *what, int64_t wait_ms)
 {
-    a->call          = load_begin(c->program, what, wait_ms);
+    a->call          = load_begin(c->program, what, a->name, wait_ms);
     a->limit_at      = load_limit_ms(c->program, &a->call);
     a->was_cancelled = false;
 }
@@ -108,12 +111,19 @@ static bool has_begun(loop *c, activity *a, activity_state state, int status,
     return true;
 }
 
+/* Since the time limits were last set: they do not count then. */
+static bool was_paused(const loop *c)
+{
+    return c->pauses != sim_process_pauses(c->program->process);
+}
+
 /* The operation has ended. */
 static void end_call(loop *c, activity *a, int status, const bowline_error *error)
 {
     a->op = NULL;
     load_end(c->program, &a->call, status, error);
-    load_check_time(c->program, &a->call);
+    if (!was_paused(c))
+        load_check_time(c->program, &a->call);
     if (status == BOWLINE_CANCELLED && !a->was_cancelled)
         check_fail("once: %s: %s returned CANCELLED without a cancel",
                    sim_process_name(c->program->process), a->call.what);
@@ -254,7 +264,7 @@ static void end_query(loop *c, activity *a)
 
     end_call(c, a, status, &error);
     if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&
-        !c->program->plan.is_beside)
+        !c->program->plan.is_beside && check_is_name_calm(a->name, a->call.since))
         check_fail("who: %s: bowline_who found a foreign lock",
                    sim_process_name(c->program->process));
     become_idle(c, a);
@@ -343,7 +353,7 @@ static void hold_on(loop *c, activity *a)
     switch (load_draw(c->program, 4)) {
     case 0: begin_yield(c, a); return;
     case 1:
-        load_check_hold(c->program, a->hold);
+        load_check_hold(c->program, a->hold, a->name);
         plan_hold(c, a);
         return;
     default: begin_extend(c, a); return;
@@ -395,7 +405,7 @@ static void take_event(loop *c, const bowline_event *event)
         check_fail("once: %s: an event of a hold that was released", name);
         return;
     }
-    load_check_event(c->program, event->kind);
+    load_check_event(c->program, event->kind, a->name);
     if (event->kind == BOWLINE_EVENT_LOST && bowline_hold_left_ms(a->hold) != 0)
         check_fail("state: %s: a lost hold has time left", name);
 }
@@ -405,7 +415,7 @@ static void take_events(loop *c)
 {
     bowline_event event = { .size = sizeof event };
     bowline_error error = { 0 };
-    load_call     call  = load_begin(c->program, "bowline_next_event", 0);
+    load_call     call  = load_begin(c->program, "bowline_next_event", CHECK_NO_NAME, 0);
     int           status;
 
     while ((status = bowline_next_event(c->program->client, &event, &error)) == 1 &&
@@ -447,7 +457,7 @@ static void look_at(loop *c, activity *a)
         begin_release(c, a);
     if (load_own_ms(c->program) >= a->next_at)
         do_step(c, a);
-    if (a->op != NULL && load_own_ms(c->program) > a->limit_at)
+    if (a->op != NULL && load_own_ms(c->program) > a->limit_at && !was_paused(c))
         load_check_time(c->program, &a->call);
 }
 
@@ -506,13 +516,13 @@ static void turn(loop *c)
 {
     struct pollfd polled = { .fd = bowline_fd(c->program->client), .events = POLLIN };
     bowline_error error  = { 0 };
-    load_call     call   = load_begin(c->program, "bowline_dispatch", 0);
+    load_call     call   = load_begin(c->program, "bowline_dispatch", CHECK_NO_NAME, 0);
 
     (void)sim_poll(&polled, 1, next_wait(c));
     int status = bowline_dispatch(c->program->client, 0, &error);
     if (status != BOWLINE_OK)
         load_end(c->program, &call, status, &error);
-    if (c->pauses != sim_process_pauses(c->program->process))
+    if (was_paused(c))
         excuse(c);
     take_events(c);
     for (unsigned i = 0; i < c->program->plan.activities; i++)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ROUNDING_MS = 2 };
+enum { ROUNDING_MS = 2, LEAST_WAIT_MS = 1000 };
 
 uint64_t load_operations(const load_counts *counts)
 {
@@ -51,12 +51,14 @@ int64_t load_yield_wait_ms(load_program *program)
 /* redlock:// allows no longer lease than that of the client. */
 uint32_t load_extend_ms(load_program *program)
 {
+    if (program->plan.step_ms > 0)
+        return program->plan.lease_ms; /* equal ones share a call */
     return program->plan.lease_ms / 2 + (uint32_t)load_draw(program, program->plan.lease_ms / 2);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-load_call load_begin(const load_program *program, const char *what, int64_t wait_ms)
+load_call load_begin(const load_program *program, const char *what, unsigned name, int64_t wait_ms)
 {
     return (load_call){
         .what     = what,
@@ -64,13 +66,19 @@ load_call load_begin(const load_program *program, const char *what, int64_t wait
         .began_ms = load_own_ms(program),
         .since    = sim_now(),
         .wait_ms  = wait_ms,
+        .name     = name,
     };
 }
 
-static bool may_lose(const load_program *program, int64_t since)
+static bool is_calm(const load_program *program, unsigned name, int64_t since, bool mild)
+{
+    return check_is_name_calm(name, since) && check_is_calm(program->plan.number, since, mild);
+}
+
+static bool may_lose(const load_program *program, unsigned name, int64_t since)
 {
     return program->plan.max_hold_ms > 0 || program->plan.no_renewal || program->plan.has_breaks ||
-           !check_is_calm(program->plan.number, since, false);
+           !is_calm(program, name, since, false);
 }
 
 static bool is_possible(const load_program *program, int status, const load_call *call)
@@ -80,10 +88,10 @@ static bool is_possible(const load_program *program, int status, const load_call
     case BOWLINE_CANCELLED: return true;
     case BOWLINE_BUSY: return call->wait_ms == 0;
     case BOWLINE_TIMEOUT: return call->wait_ms != 0;
-    case BOWLINE_LOST: return may_lose(program, call->since);
+    case BOWLINE_LOST: return may_lose(program, call->name, call->since);
     case BOWLINE_UNKNOWN:
     case BOWLINE_UNREACHABLE:
-    case BOWLINE_REFUSED: return !check_is_calm(program->plan.number, call->since, true);
+    case BOWLINE_REFUSED: return !is_calm(program, call->name, call->since, true);
     default: return false;
     }
 }
@@ -94,7 +102,8 @@ static bool is_early(const load_program *program, int status, const load_call *c
     bool waits =
         status == BOWLINE_TIMEOUT || status == BOWLINE_UNREACHABLE || status == BOWLINE_REFUSED;
 
-    return waits && call->wait_ms != 0 && strcmp(call->what, "bowline_acquire") == 0 &&
+    return waits && call->wait_ms != 0 && check_is_name_calm(call->name, call->since) &&
+           strcmp(call->what, "bowline_acquire") == 0 &&
            (call->wait_ms == BOWLINE_FOREVER ||
             load_own_ms(program) + ROUNDING_MS < call->first_ms + call->wait_ms);
 }
@@ -109,6 +118,8 @@ void load_end(load_program *program, const load_call *call, int status, const bo
 {
     const char *name = sim_process_name(program->process);
 
+    if (status == BOWLINE_UNREACHABLE)
+        program->unreached_at = sim_now();
     if (!is_possible(program, status, call))
         check_fail("status: %s: %s returned %s (%s)", name, call->what, bowline_status_name(status),
                    error->text);
@@ -121,11 +132,23 @@ void load_end(load_program *program, const load_call *call, int status, const bo
     sim_trace(11, (uint64_t)(int64_t)status, sim_process_number(program->process));
 }
 
+/* The only connection was lost before the call began, and could not be made again. */
+static bool has_no_connection(const load_program *program, const load_call *call)
+{
+    int64_t silent_since = check_silent_since();
+
+    return program->plan.threads == 0 && silent_since < program->unreached_at &&
+           program->unreached_at <= call->since;
+}
+
 static int64_t most_ms(const load_program *program, const load_call *call, bool is_calm)
 {
-    const load_plan *plan = &program->plan;
-    int64_t replies_ms    = (call->wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
+    const load_plan *plan  = &program->plan;
+    bool             waits = call->wait_ms > 0 && strcmp(call->what, "bowline_acquire") == 0;
+    int64_t replies_ms     = (call->wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
 
+    if (waits && has_no_connection(program, call))
+        replies_ms = call->wait_ms < LEAST_WAIT_MS ? LEAST_WAIT_MS - call->wait_ms : 0;
     if (is_calm && plan->calm_ms < replies_ms)
         replies_ms = plan->calm_ms;
     return call->wait_ms + replies_ms + LOAD_SLACK_MS;
@@ -140,7 +163,7 @@ int64_t load_limit_ms(const load_program *program, const load_call *call)
 void load_check_time(load_program *program, const load_call *call)
 {
     int64_t took_ms = load_own_ms(program) - call->began_ms;
-    int64_t most = most_ms(program, call, check_is_calm(program->plan.number, call->since, true));
+    int64_t most    = most_ms(program, call, is_calm(program, call->name, call->since, true));
 
     if (call->wait_ms != BOWLINE_FOREVER && took_ms > most)
         check_fail("time: %s: %s has lasted for %lld ms, %lld ms at most",
@@ -174,11 +197,11 @@ void load_check_release(const load_program *program, int status, bool had_ended)
                    sim_process_name(program->process));
 }
 
-void load_check_hold(load_program *program, bowline_hold *hold)
+void load_check_hold(load_program *program, bowline_hold *hold, unsigned name)
 {
     bowline_error error   = { 0 };
     int64_t       left_ms = bowline_hold_left_ms(hold);
-    load_call     call    = load_begin(program, "bowline_hold_check", 0);
+    load_call     call    = load_begin(program, "bowline_hold_check", name, 0);
     int           status  = bowline_hold_check(hold, &error);
 
     load_end(program, &call, status, &error);
@@ -188,11 +211,10 @@ void load_check_hold(load_program *program, bowline_hold *hold)
                    (long long)left_ms);
 }
 
-void load_check_event(load_program *program, int kind)
+void load_check_event(load_program *program, int kind, unsigned name)
 {
-    bool is_possible = kind == BOWLINE_EVENT_LOST
-                           ? may_lose(program, sim_now())
-                           : !check_is_calm(program->plan.number, sim_now(), true);
+    bool is_possible = kind == BOWLINE_EVENT_LOST ? may_lose(program, name, sim_now())
+                                                  : !is_calm(program, name, sim_now(), true);
 
     if (!is_possible)
         check_fail("event: %s: %s", sim_process_name(program->process),
@@ -210,11 +232,27 @@ static void take_log(int level, const char *text, void *data)
     sim_trace_bytes(12, text, strlen(text));
 }
 
+/* A longer lease than that of the client would outlive what a restarted server waits for. */
+static void try_longer_lease(load_program *program)
+{
+    bowline_hold           *hold    = NULL;
+    bowline_error           error   = { 0 };
+    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
+
+    options.wait_ms  = BOWLINE_NO_WAIT;
+    options.lease_ms = program->plan.lease_ms + 1;
+    int status       = bowline_acquire(&hold, program->client, load_lock_name(0), &options, &error);
+    if (status != BOWLINE_USAGE)
+        check_fail("usage: %s: a lease that is longer than that of the client is %s",
+                   sim_process_name(program->process), bowline_status_name(status));
+    (void)bowline_release(hold, NULL);
+}
+
 bool load_open(load_program *program, uint32_t flags)
 {
     const load_plan *plan  = &program->plan;
     bowline_error    error = { 0 };
-    load_call        call  = load_begin(program, "bowline_open", 0);
+    load_call        call  = load_begin(program, "bowline_open", CHECK_NO_NAME, 0);
     int              status =
         bowline_open(&program->client,
                      BOWLINE_OPTIONS(.url = plan->url, .program = "sim",
@@ -224,11 +262,14 @@ bool load_open(load_program *program, uint32_t flags)
                      &error);
 
     load_end(program, &call, status, &error);
+    if (status == BOWLINE_OK && strncmp(plan->url, "redlock:", 8) == 0)
+        try_longer_lease(program);
     return status == BOWLINE_OK;
 }
 
 void load_close(load_program *program)
 {
+    check_closes();
     bowline_close(program->client);
     program->client = NULL;
 }

@@ -29,6 +29,7 @@ typedef struct load_plan {
     int64_t     pause_ms;    /* between a release and the next acquire, at most */
     int64_t     hold_ms;     /* at most */
     int64_t     max_hold_ms; /* of every second hold; 0: none */
+    int64_t     step_ms; /* the activities act together, once in this time; 0: each for itself */
     uint32_t    lease_ms;
     uint32_t    reply_ms;
     uint32_t    late_ms;    /* an operation may end so late beyond what is documented */
@@ -61,7 +62,8 @@ typedef struct load_program {
     load_counts    *counts;
     bool            stops;         /* begins nothing new */
     int64_t         last_flush_at; /* by the clock of the world: it reports what failed since */
-    int64_t         fork_at;       /* by the clock of the world: forks a child */
+    int64_t         unreached_at;  /* the same: it had no connection then */
+    int64_t         fork_at;       /* the same: forks a child */
     void           *state;         /* of the kind of program; freed with it */
 } load_program;
 
@@ -72,6 +74,7 @@ typedef struct load_call {
     int64_t     began_ms; /* the same; or the end of a pause of its process: limits count from it */
     int64_t     since;    /* by the clock of the world */
     int64_t     wait_ms;  /* of an acquire or a yield; else 0 */
+    unsigned    name;     /* of its lock; CHECK_NO_NAME */
 } load_call;
 
 uint64_t load_draw(load_program *program, uint64_t below); /* 0: 0 */
@@ -86,7 +89,7 @@ bowline_acquire_options load_acquire_options(load_program *program);
 int64_t                 load_yield_wait_ms(load_program *program);
 uint32_t                load_extend_ms(load_program *program);
 
-load_call load_begin(const load_program *program, const char *what, int64_t wait_ms);
+load_call load_begin(const load_program *program, const char *what, unsigned name, int64_t wait_ms);
 
 /* The call has ended: fails unless this world can produce the status now.  Not late: see
  * load_check_time. */
@@ -106,10 +109,10 @@ check_left load_left(const load_program *program, bowline_hold *hold);
 void load_check_release(const load_program *program, int status, bool had_ended);
 
 /* The state of a hold agrees with the time that is left. */
-void load_check_hold(load_program *program, bowline_hold *hold);
+void load_check_hold(load_program *program, bowline_hold *hold, unsigned name);
 
 /* The library reports a loss, or a renewal that failed. */
-void load_check_event(load_program *program, int kind);
+void load_check_event(load_program *program, int kind, unsigned name);
 
 /* False: it failed, and the check knows. */
 bool load_open(load_program *program, uint32_t flags);

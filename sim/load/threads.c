@@ -21,7 +21,7 @@ typedef struct worker {
 
 static void begin(worker *w, const char *what, int64_t wait_ms)
 {
-    w->call   = load_begin(w->program, what, wait_ms);
+    w->call   = load_begin(w->program, what, w->name, wait_ms);
     w->pauses = sim_process_pauses(w->program->process);
 }
 
@@ -137,6 +137,7 @@ static void flush_releases(worker *w)
     bowline_error error = { 0 };
 
     begin(w, "bowline_flush_releases", FLUSH_MS);
+    w->call.name              = CHECK_EVERY_NAME;
     w->call.since             = w->program->last_flush_at;
     w->program->last_flush_at = sim_now();
     end(w, bowline_flush_releases(w->program->client, FLUSH_MS, &error), &error);
@@ -182,7 +183,7 @@ static bool work(worker *w)
         switch (load_draw(p, 8)) {
         case 0: extend(w); break;
         case 1: query(w); break;
-        case 2: load_check_hold(p, w->hold); break;
+        case 2: load_check_hold(p, w->hold, w->name); break;
         case 3:
             if (!yield(w))
                 return false;

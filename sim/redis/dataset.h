@@ -17,7 +17,9 @@ typedef struct model_dataset model_dataset;
 typedef struct model_key_info {
     const char *key; /* size bytes, then a NUL */
     size_t      size;
-    const char *type;       /* "string", "list", "set", "zset" or "hash" */
+    const char *type;  /* "string", "list", "set", "zset" or "hash" */
+    const char *value; /* of a string; else NULL */
+    size_t      value_size;
     int64_t     expires_ms; /* since 1970; negative: it does not expire */
     unsigned    database;
 } model_key_info;

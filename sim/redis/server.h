@@ -42,6 +42,9 @@ typedef struct model_owner {
      * model_server_deliver on the others.  May be NULL. */
     void (*cluster_publish)(void *arg, bool is_sharded, const char *channel, size_t channel_size,
                             const char *message, size_t message_size);
+    /* A client did what no client of bowline may do: see command/scripts.c and client.c.  May be
+     * NULL. */
+    void (*complain)(void *arg, const char *text);
     void *arg;
 } model_owner;
 

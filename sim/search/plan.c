@@ -28,6 +28,8 @@ static const char *const fault_names[FAULT_KINDS_END] = {
     [FAULT_FAILOVER]             = "failover",
     [FAULT_SLOT_MOVED]           = "slot-moved",
     [FAULT_RESTARTS]             = "restarts",
+    [FAULT_LOCK_TAKEN]           = "lock-taken",
+    [FAULT_LOCK_DENIED]          = "lock-denied",
 };
 
 const char *sim_fault_name(plan_fault_kind kind)
@@ -41,6 +43,9 @@ enum {
     SYNC_LAG_MS   = 10,  /* a replica that is never later acknowledges every lock in time */
 
     BACKLOG_MAX = 1 << 20,
+
+    QUIET_MS     = 30000,  /* see make_quiet */
+    QUIET_MAX_MS = 600000, /* a longer world stays as it is */
 
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
@@ -144,6 +149,8 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
         ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
         ret_fault->amount = between(seed, 1, 3) | (draw(seed, 2) == 0 ? PLAN_CUT_ALL : 0);
         break;
+    case FAULT_LOCK_TAKEN:
+    case FAULT_LOCK_DENIED:
     case FAULT_SLOT_MOVED: ret_fault->amount = between(seed, 0, CHECK_NAMES_MAX - 1); break;
     case FAULT_FAILOVER: ret_fault->amount = between(seed, 0, 1); break; /* its host lost power */
     case FAULT_CLIENT_STOPPED:
@@ -189,6 +196,8 @@ static unsigned one_in(const sim_plan *plan, plan_fault_kind kind)
     case FAULT_FAILOVER: return has_replicas ? 2 : 0;
     case FAULT_SLOT_MOVED: return plan->servers.topology == SIM_CLUSTER ? 2 : 0;
     case FAULT_RESTARTS: return plan->servers.topology == SIM_REDLOCK ? 4 : 0;
+    case FAULT_LOCK_TAKEN:
+    case FAULT_LOCK_DENIED: return 0; /* see harm_locks */
     case FAULT_SERVER_STOPPED:
     case FAULT_SERVER_KILLED:
     case FAULT_SERVER_POWER: return sim_deploy_count(&plan->servers) > 1 ? 2 : 4;
@@ -228,6 +237,17 @@ static void draw_faults(sim_plan *plan, uint64_t *seed)
     sort_faults(plan);
 }
 
+static uint32_t longest_lease_ms(const sim_plan *plan)
+{
+    uint32_t longest = 0;
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        if (plan->clients[i].load.lease_ms > longest)
+            longest = plan->clients[i].load.lease_ms;
+    }
+    return longest;
+}
+
 static bool has(const sim_plan *plan, plan_fault_kind kind)
 {
     for (unsigned i = 0; i < plan->faults_count; i++) {
@@ -235,6 +255,103 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
             return true;
     }
     return false;
+}
+
+/* A world for faults that are noticed only while nothing else disturbs the clients: they come when
+ * the effects of the start are over, until the end of the world. */
+static void make_quiet(sim_plan *plan)
+{
+    plan->faults_count    = 0;
+    plan->network.slow_in = 0;
+    plan->length_ms       = sim_plan_grace_ms(plan) + QUIET_MS;
+}
+
+static plan_fault *add_fault(sim_plan *plan, plan_fault_kind kind, uint64_t *seed)
+{
+    plan_fault *fault = &plan->faults[plan->faults_count++];
+
+    draw_fault(plan, fault, kind, seed);
+    fault->at_ms = plan->length_ms - 1 - fault->at_ms % QUIET_MS;
+    return fault;
+}
+
+/* Nothing but broken connections, and long leases: what a missing reply leaves behind would stay
+ * for long.  The programs are busy, or they hold their locks. */
+static void break_only(sim_plan *plan, uint64_t *seed)
+{
+    bool is_busy = draw(seed, 4) != 0;
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load = &plan->clients[i].load;
+        load->lease_ms  = (uint32_t)spread(seed, 8000, 20000);
+        load->pause_ms  = spread(seed, 1, 400);
+        load->hold_ms   = is_busy ? spread(seed, 1, 100) : spread(seed, 10000, 60000);
+        if (!is_busy || load->activities > 4)
+            load->activities = is_busy ? 4 : 1;
+        if (load->closes_in > 0)
+            load->closes_in *= 4;
+    }
+    make_quiet(plan);
+    for (unsigned count = PLAN_FAULTS_MAX; count > 0; count--)
+        (void)add_fault(plan, FAULT_RESET, seed);
+}
+
+/* Faults of one lock, which the others of the same client must not notice.  So the first client has
+ * many of them, and their renewals share a call.  A foreign value stays for longer than a lease:
+ * nobody gets the lock before its holder has noticed. */
+static void harm_locks(sim_plan *plan, uint64_t *seed)
+{
+    load_plan *load = &plan->clients[0].load;
+
+    load->activities  = 24;
+    load->threads     = 0;
+    load->names       = CHECK_NAMES_MAX;
+    load->pause_ms    = load->lease_ms;
+    load->hold_ms     = 4 * (int64_t)load->lease_ms;
+    load->step_ms     = load->lease_ms;
+    load->max_hold_ms = 0;
+    load->closes_in   = 0;
+    load->no_renewal  = false;
+    make_quiet(plan);
+    for (unsigned count = 16; count > 0; count--) {
+        bool        is_taken = draw(seed, 2) == 0;
+        plan_fault *fault = add_fault(plan, is_taken ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
+        fault->length_ms  = longest_lease_ms(plan) * (is_taken ? 9 : 4) / 8 + SYNC_LEASE_MS;
+        /* A foreign value in a lock that the others want, too; the other locks stay calm. */
+        fault->amount = fault->amount % 2 + (is_taken ? 0 : CHECK_NAMES_MAX / 2);
+    }
+}
+
+/* Some worlds have these faults alone. */
+static void draw_quiet_faults(sim_plan *plan, uint64_t *seed)
+{
+    uint64_t kind = plan->length_ms > QUIET_MAX_MS ? 0 : draw(seed, 16);
+
+    if (kind == 1)
+        break_only(plan, seed);
+    else if (kind == 2 && strstr(plan->clients[0].url, "profile=") == NULL)
+        harm_locks(plan, seed);
+    sort_faults(plan);
+}
+
+/* A server that does not identify its process cannot be seen to restart. */
+static void forbid_info(sim_plan *plan, uint64_t *seed)
+{
+    plan->servers.forbids_info = plan->servers.topology == SIM_SINGLE && draw(seed, 12) == 0;
+}
+
+/* A restart without data, after the fences were lost once before: they come from the clock then. */
+static void add_flushes(sim_plan *plan, uint64_t *seed)
+{
+    bool forgets = plan->servers.disk != SIM_DISK_ALWAYS &&
+                   (plan->servers.topology == SIM_SINGLE || plan->servers.topology == SIM_SYNC) &&
+                   (has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER));
+
+    if (!forgets || plan->faults_count == PLAN_FAULTS_MAX)
+        return;
+    draw_fault(plan, &plan->faults[plan->faults_count], FAULT_DATA_FLUSHED, seed);
+    plan->faults[plan->faults_count++].at_ms /= 4; /* early */
+    sort_faults(plan);
 }
 
 static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topology only)
@@ -373,6 +490,7 @@ static void draw_forks(sim_plan *plan)
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
+    uint64_t more = ~seed; /* what was added later: the others stay as they were */
 
     memset(ret_plan, 0, sizeof *ret_plan);
     ret_plan->seed = seed;
@@ -397,6 +515,9 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
         draw_faults(ret_plan, &dice);
     else
         ret_plan->network.slow_in = 0;
+    draw_quiet_faults(ret_plan, &more);
+    add_flushes(ret_plan, &more);
+    forbid_info(ret_plan, &more);
     adapt_clients(ret_plan);
     draw_forks(ret_plan);
 }
@@ -443,6 +564,23 @@ static bool loses(const sim_plan *plan)
            plan->servers.topology != SIM_REDLOCK;
 }
 
+/* A server that has lost its data, or a new primary, draws fences from its clock: they grow also
+ * then.  But two primaries may grant locks for a while. */
+static bool keeps_fences(const sim_plan *plan)
+{
+    if (plan->has_breaks || has(plan, FAULT_SERVER_CLOCK))
+        return false;
+    switch (plan->servers.topology) {
+    case SIM_SINGLE: return true;
+    case SIM_SYNC: return !has(plan, FAULT_SERVER_CLOCK_FORWARD);
+    case SIM_CLUSTER: return plan->servers.replicas == 0 && !has(plan, FAULT_SERVER_CLOCK_FORWARD);
+    case SIM_SENTINEL:
+    case SIM_REDLOCK:
+    case SIM_TOPOLOGIES_END: break;
+    }
+    return false;
+}
+
 /* Without faults no reply is late, and no replica later than WAIT allows.  (A replica whose backlog
  * was too short is away for a moment.) */
 static bool is_steady(const sim_plan *plan)
@@ -453,13 +591,7 @@ static bool is_steady(const sim_plan *plan)
 
 int64_t sim_plan_grace_ms(const sim_plan *plan)
 {
-    int64_t lease_ms = 0;
-
-    for (unsigned i = 0; i < plan->clients_count; i++) {
-        if (plan->clients[i].load.lease_ms > lease_ms)
-            lease_ms = plan->clients[i].load.lease_ms;
-    }
-    return GRACE_MS + 3 * lease_ms;
+    return GRACE_MS + 3 * (int64_t)longest_lease_ms(plan);
 }
 
 check_rules sim_plan_rules(const sim_plan *plan)
@@ -472,12 +604,10 @@ check_rules sim_plan_rules(const sim_plan *plan)
     return (check_rules){
         .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks,
         .has_fences = have_fences,
-        /* The old primary of a failover may grant locks for a while. */
-        .are_kept = have_fences && plan->servers.topology == SIM_SINGLE && !plan->has_breaks &&
-                    !has(plan, FAULT_SERVER_CLOCK),
-        .order_ns = is_calm && have_fences && plan->sync == 0 ? answer_ns(plan) : SIM_NEVER,
-        .grace_ns = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
-        .turns    = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
+        .are_kept   = have_fences && keeps_fences(plan),
+        .order_ns   = is_calm && have_fences && plan->sync == 0 ? answer_ns(plan) : SIM_NEVER,
+        .grace_ns   = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
+        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
 }
 

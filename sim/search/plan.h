@@ -36,6 +36,8 @@ typedef enum plan_fault_kind {
     FAULT_FAILOVER,    /* of a primary, by an administrator */
     FAULT_SLOT_MOVED,  /* that of lock number `amount` */
     FAULT_RESTARTS,    /* of all servers, one after the other */
+    FAULT_LOCK_TAKEN,  /* the key of lock number `amount` gets a foreign value */
+    FAULT_LOCK_DENIED, /* the clients may not use that key */
     FAULT_KINDS_END,
 } plan_fault_kind;
 

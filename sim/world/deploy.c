@@ -97,11 +97,21 @@ static void publish(void *arg, unsigned server, bool is_sharded, const char *cha
                         message_size);
 }
 
+static void complain(void *arg, const char *text)
+{
+    const sim_deploy *deploy = arg;
+
+    if (deploy->plan.complain != NULL)
+        deploy->plan.complain(text);
+}
+
 /* What its file of settings says. */
 static void configure(sim_deploy *deploy, unsigned server)
 {
     char command[64];
 
+    if (deploy->plan.forbids_info)
+        sim_node_command(deploy->nodes[server], "ACL SETUSER default -info");
     if (deploy->plan.replicas_min == 0 || server >= data_servers(&deploy->plan))
         return;
     (void)snprintf(command, sizeof command, "CONFIG SET min-replicas-to-write %u",
@@ -122,6 +132,8 @@ static void new_node(sim_deploy *deploy, unsigned server, uint64_t *seed)
               .wall_ns = plan->wall_ns,
               .backlog = plan->backlog,
               .arg     = deploy,
+
+              .complain = complain,
     };
 
     if (server < data_servers(plan))
@@ -259,6 +271,11 @@ static void replace(sim_deploy *deploy, bool silent)
     sim_deploy_names(deploy, true);
 }
 
+bool sim_deploy_answers(const sim_deploy *deploy, unsigned server)
+{
+    return sim_node_answers(deploy->nodes[server]);
+}
+
 void sim_deploy_pause(sim_deploy *deploy, unsigned server, bool pauses)
 {
     sim_node_pause(deploy->nodes[server], pauses);
@@ -294,6 +311,7 @@ void sim_deploy_move_slot(sim_deploy *deploy, const char *key, unsigned server)
 
 typedef struct visitor {
     void (*visit)(void *arg, unsigned server, const char *key, int64_t left_ms);
+    void (*visit_value)(void *arg, unsigned server, const char *key, uint64_t value);
     void    *arg;
     unsigned server;
     int64_t  now_ms;
@@ -309,6 +327,12 @@ static void visit_key(void *arg, const model_key_info *info)
         v->visit(v->arg, v->server, info->key, info->expires_ms - v->now_ms);
 }
 
+static bool is_replica(const sim_deploy *deploy, unsigned server)
+{
+    return deploy->replication != NULL &&
+           sim_replication_primary_of(deploy->replication, server) != SIM_NO_PRIMARY;
+}
+
 void sim_deploy_each_key(sim_deploy *deploy,
                          void (*visit)(void *arg, unsigned server, const char *key,
                                        int64_t left_ms),
@@ -317,14 +341,41 @@ void sim_deploy_each_key(sim_deploy *deploy,
     for (unsigned i = 0; i < data_servers(&deploy->plan); i++) {
         model_server *server = sim_node_server(deploy->nodes[i]);
         int64_t       now_us = sim_node_wall_us(deploy->nodes[i]);
-        visitor       v      = { visit, arg, i, now_us / 1000 };
+        visitor       v      = { .visit = visit, .arg = arg, .server = i, .now_ms = now_us / 1000 };
 
-        if (deploy->replication != NULL &&
-            sim_replication_primary_of(deploy->replication, i) != SIM_NO_PRIMARY)
+        if (is_replica(deploy, i))
             continue;
         assert(server != NULL);
         model_server_tick(server, now_us);
         model_dataset_each(model_server_dataset(server), visit_key, &v);
+    }
+}
+
+static void visit_value(void *arg, const model_key_info *info)
+{
+    const visitor *v    = arg;
+    uint64_t       hash = UINT64_C(14695981039346656037);
+
+    if (info->value == NULL || (info->expires_ms >= 0 && info->expires_ms <= v->now_ms))
+        return;
+    for (size_t i = 0; i < info->value_size; i++)
+        hash = (hash ^ (unsigned char)info->value[i]) * UINT64_C(1099511628211);
+    v->visit_value(v->arg, v->server, info->key, hash);
+}
+
+void sim_deploy_each_value(sim_deploy *deploy,
+                           void (*visit)(void *arg, unsigned server, const char *key,
+                                         uint64_t value),
+                           void *arg)
+{
+    for (unsigned i = 0; i < data_servers(&deploy->plan); i++) {
+        visitor v = { .visit_value = visit,
+                      .arg         = arg,
+                      .server      = i,
+                      .now_ms      = sim_node_wall_us(deploy->nodes[i]) / 1000 };
+        if (sim_node_server(deploy->nodes[i]) != NULL && !is_replica(deploy, i))
+            model_dataset_each(model_server_dataset(sim_node_server(deploy->nodes[i])), visit_value,
+                               &v);
     }
 }
 

@@ -35,11 +35,13 @@ typedef struct sim_deploy_plan {
     int64_t       lag_ns;        /* see replication.h */
     size_t        backlog;
     model_version version;
-    const char   *password; /* of the data servers; NULL: none; lives as long as the world */
+    bool          forbids_info; /* the clients may not use INFO */
+    const char   *password;     /* of the data servers; NULL: none; lives as long as the world */
     sim_disk      disk;
     uint64_t      seed;
-    int64_t       wall_ns;         /* the clocks of the servers at the world's time 0 */
-    int64_t       wall_differs_ns; /* and by how much they differ, at most */
+    int64_t       wall_ns;              /* the clocks of the servers at the world's time 0 */
+    int64_t       wall_differs_ns;      /* and by how much they differ, at most */
+    void (*complain)(const char *text); /* see model_owner; may be NULL */
 } sim_deploy_plan;
 
 const char *sim_topology_name(sim_topology topology);
@@ -61,6 +63,8 @@ void sim_deploy_kill(sim_deploy *deploy, unsigned server, bool silent);
 void sim_deploy_pause(sim_deploy *deploy, unsigned server, bool pauses);
 void sim_deploy_clock(sim_deploy *deploy, unsigned server, int64_t step_ns);
 void sim_deploy_command(sim_deploy *deploy, unsigned server, const char *words);
+
+bool sim_deploy_answers(const sim_deploy *deploy, unsigned server);
 
 /* The primary of this server's shard gets another role:
  * sync      it dies (`silent`: see sim_node_kill), and its best replica takes its place.  It is
@@ -84,6 +88,12 @@ void sim_deploy_each_key(sim_deploy *deploy,
                          void (*visit)(void *arg, unsigned server, const char *key,
                                        int64_t left_ms),
                          void *arg);
+
+/* The same for the strings, with a hash of their values; servers that do not run have none. */
+void sim_deploy_each_value(sim_deploy *deploy,
+                           void (*visit)(void *arg, unsigned server, const char *key,
+                                         uint64_t value),
+                           void *arg);
 
 /* For so long `least` of the servers with data have the key, by their clocks: nanoseconds.
  * SIM_NEVER: it has no end, or servers are down. */

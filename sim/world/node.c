@@ -34,8 +34,9 @@ struct sim_node {
     link            *links;
     unsigned         ports; /* of clients, for their addresses */
     bool             is_paused;
-    uint64_t         told;     /* the offset when `wrote` was called */
-    bool             was_busy; /* since the last tick */
+    int64_t          written_at; /* to the disk, by the world's clock */
+    uint64_t         told;       /* the offset when `wrote` was called */
+    bool             was_busy;   /* since the last tick */
     sim_event       *tick;
     int64_t          tick_at;
     int64_t          read_at; /* world's time at which its clock showed wall_ns */
@@ -101,6 +102,13 @@ static void publish(void *arg, bool is_sharded, const char *channel, size_t chan
 
     node->options.publish(node->options.arg, node->options.host, is_sharded, channel, channel_size,
                           message, message_size);
+}
+
+static void complain(void *arg, const char *text)
+{
+    sim_node *node = arg;
+
+    node->options.complain(node->options.arg, text);
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -176,14 +184,15 @@ static const sim_service service = { accepted, received, ended };
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Writes what has happened since the last time. */
+/* Once a second, writes what has happened since. */
 static void write_disk(sim_node *node)
 {
     const char *bytes;
     size_t      size;
 
-    if (node->disk == NULL)
+    if (node->disk == NULL || sim_now() - node->written_at < SIM_S)
         return;
+    node->written_at = sim_now();
     bool found = model_server_effects(node->server, model_server_offset(node->disk), &bytes, &size);
     assert(found);
     model_server_apply(node->disk, bytes, size, sim_node_wall_us(node));
@@ -197,10 +206,14 @@ static void tick(void *arg)
     if (node->is_paused)
         return;
     write_disk(node);
-    uint64_t end = model_server_offset(node->server);
-    model_server_trim(node->server, end > node->options.backlog ? end - node->options.backlog : 0);
-    if (node->disk != NULL)
+    uint64_t end  = model_server_offset(node->server);
+    uint64_t kept = end > node->options.backlog ? end - node->options.backlog : 0;
+    if (node->disk != NULL) {
         model_server_trim(node->disk, model_server_offset(node->disk));
+        if (model_server_offset(node->disk) < kept)
+            kept = model_server_offset(node->disk);
+    }
+    model_server_trim(node->server, kept);
     model_server_tick(node->server, sim_node_wall_us(node));
     settle(node);
     node->was_busy = false;
@@ -367,6 +380,8 @@ static model_server *new_server(sim_node *node)
     };
     if (node->options.publish != NULL)
         owner.cluster_publish = publish;
+    if (node->options.complain != NULL)
+        owner.complain = complain;
     return model_server_new(&options, owner);
 }
 

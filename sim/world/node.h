@@ -34,6 +34,7 @@ typedef struct sim_node_options {
     void (*wrote)(void *arg, unsigned host);
     void (*publish)(void *arg, unsigned host, bool is_sharded, const char *channel,
                     size_t channel_size, const char *message, size_t message_size);
+    void (*complain)(void *arg, const char *text); /* see model_owner */
     void *arg;
 } sim_node_options;
 

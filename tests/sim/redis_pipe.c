@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 {
     const char          *version = argc > 1 ? argv[1] : "7.0";
     pipe_world           world   = { .random = 1, .now_us = INT64_C(1700000000000000) };
-    model_owner          owner   = { on_send, on_close, on_random, NULL, &world };
+    model_owner          owner   = { on_send, on_close, on_random, NULL, NULL, &world };
     model_server_options options = {
         .version    = strcmp(version, "6.2") == 0      ? MODEL_REDIS_6_2
                       : strcmp(version, "valkey") == 0 ? MODEL_VALKEY_9

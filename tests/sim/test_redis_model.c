@@ -68,7 +68,8 @@ static void begin_with(world *w, model_server_options options)
     options.host   = "10.0.0.1";
     if (options.version == 0)
         options.version = MODEL_REDIS_7_0;
-    w->server = model_server_new(&options, (model_owner){ on_send, on_close, on_random, NULL, w });
+    model_owner owner = { on_send, on_close, on_random, NULL, NULL, w };
+    w->server         = model_server_new(&options, owner);
     for (size_t i = 0; i < LINKS; i++)
         w->links[i] = model_link_open(w->server, (void *)(uintptr_t)i, "10.0.0.9:5", w->now_us);
 }

@@ -186,6 +186,21 @@ static bool is_meant(const model_link *link, const model_link *self, const kill_
            !(f->spares_self && link == self);
 }
 
+/* By a number, a client kills connections of its own host only. */
+static void compare_hosts(const model_link *killer, const model_link *killed)
+{
+    const model_owner *owner = &killer->server->owner;
+    size_t             host  = strcspn(killer->address, ":") + 1;
+
+    if (owner->complain == NULL || strncmp(killer->address, killed->address, host) == 0)
+        return;
+    model_bytes text = { .size = 0 };
+    model_bytes_print(&text, "kill: %s has killed the connection of %s", killer->address,
+                      killed->address);
+    owner->complain(owner->arg, text.at);
+    model_bytes_free(&text);
+}
+
 static void client_kill(model_call *call)
 {
     kill_filter f      = { .spares_self = true };
@@ -202,6 +217,8 @@ static void client_kill(model_call *call)
         model_link *link = call->server->links.at[i];
         if (!is_meant(link, call->link, &f))
             continue;
+        if (f.id != 0)
+            compare_hosts(call->link, link);
         if (link != call->link)
             model_link_output(link)->size = 0;
         model_link_end(link);

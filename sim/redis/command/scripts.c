@@ -2,6 +2,7 @@
  * scripts.c -- EVAL, EVALSHA, SCRIPT.
  */
 #include "sim/redis/command/server_commands.h"
+#include "sim/redis/core/keyspace.h"
 #include "sim/redis/script/script.h"
 
 #include <ctype.h>
@@ -25,13 +26,68 @@ static bool take_key_count(model_call *call, size_t *ret_keys)
     return true;
 }
 
+/* ---- releases -------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(model_text text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (unsigned char)text.at[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* The first argument is the value of the first key. */
+static bool owns(model_call *call, size_t keys)
+{
+    if (keys == 0 || call->argc <= 3 + keys)
+        return false;
+    const model_value *value = model_find_any(call, call->argv[3]);
+    return value != NULL && value->type == MODEL_STRING &&
+           model_text_equal(model_bytes_text(&value->as.string), call->argv[3 + keys]);
+}
+
+/* Behind the release of a value its connection sends nothing but that release about it. */
+static void compare_released(const model_call *call, model_text sha1, size_t keys)
+{
+    const model_owner *owner = &call->server->owner;
+
+    if (call->link->released == 0 || owner->complain == NULL ||
+        hash_of(sha1) == call->link->released_by)
+        return;
+    for (size_t i = 3 + keys; i < call->argc; i++) {
+        if (hash_of(call->argv[i]) != call->link->released)
+            continue;
+        model_bytes text = { .size = 0 };
+        model_bytes_print(&text, "token: %s names %.*s, which it has released, in the script %.8s",
+                          call->link->address, (int)call->argv[i].size, call->argv[i].at, sha1.at);
+        owner->complain(owner->arg, text.at);
+        model_bytes_free(&text);
+    }
+}
+
+/* A script that ends the ownership of its caller is a release. */
+static void run(model_call *call, model_text sha1, size_t keys)
+{
+    bool was_owner = owns(call, keys);
+
+    compare_released(call, sha1, keys);
+    model_script_run(call, sha1, keys);
+    if (!was_owner || owns(call, keys))
+        return;
+    call->link->released    = hash_of(call->argv[3 + keys]);
+    call->link->released_by = hash_of(sha1);
+}
+
+/* ---- the commands ---------------------------------------------------------------------------- */
+
 static void cmd_eval(model_call *call)
 {
     char   sha1[MODEL_SHA1_TEXT + 1];
     size_t keys;
 
     if (take_key_count(call, &keys) && model_script_load(call, call->argv[1], sha1))
-        model_script_run(call, model_text_of(sha1), keys);
+        run(call, model_text_of(sha1), keys);
 }
 
 static bool lower(char ret_sha1[MODEL_SHA1_TEXT + 1], model_text text)
@@ -56,7 +112,7 @@ static void cmd_evalsha(model_call *call)
         model_reply_error(call, "NOSCRIPT No matching script.%s",
                           call->server->version == MODEL_VALKEY_9 ? "" : " Please use EVAL.");
     else
-        model_script_run(call, model_text_of(sha1), keys);
+        run(call, model_text_of(sha1), keys);
 }
 
 static void script_load(model_call *call)

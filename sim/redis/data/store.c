@@ -171,6 +171,10 @@ void model_dataset_each(const model_dataset *dataset,
                      .expires_ms = value->expires_ms,
                      .database   = database,
             };
+            if (value->type == MODEL_STRING) {
+                info.value      = value->as.string.at;
+                info.value_size = value->as.string.size;
+            }
             visit(arg, &info);
         }
     }

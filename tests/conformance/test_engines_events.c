@@ -177,13 +177,6 @@ ENGINE_TEST(end_by_another_thread_wakes_the_loop)
     must_release(hold);
 }
 
-static void *hold_for_a_moment(void *arg)
-{
-    sleep_ms(10);
-    must_release(arg);
-    return NULL;
-}
-
 /* A second thread is inside the client, waits for another operation, and reads all replies: the
  * loop must still get the report about its own operation. */
 ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
@@ -196,10 +189,10 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
     assert_int_equal(next_event(client).kind, 0);
     waiter_start(&w, client, "what the thread waits for", BOWLINE_FOREVER);
     for (int i = 0; i < 20; i++) {
-        bowline_hold      *held = must_acquire(other, engine_lock());
-        bowline_operation *op   = must_start(client, engine_lock(), BOWLINE_FOREVER);
-        pthread_t          thread;
-        assert_int_equal(pthread_create(&thread, NULL, hold_for_a_moment, held), 0);
+        bowline_hold      *held   = must_acquire(other, engine_lock());
+        bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
+        releaser           thread = { .engine = THE_ENGINE, .hold = held, .waiting = client };
+        releaser_start(&thread);
         bowline_event event = { 0 };
         while (event.kind == 0) {
             assert_true(is_readable(bowline_fd(client), TOO_LONG_MS));
@@ -208,7 +201,7 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
         }
         assert_ended(event, op);
         must_release(must_finish(op));
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(pthread_join(thread.thread, NULL), 0);
     }
     must_release(theirs);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -379,11 +372,11 @@ static bool lives_by_the_pipe(const engine *e, int round)
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
     int                fd     = bowline_wakeup_fd(client, NULL);
     bool               kept   = true;
-    pthread_t          thread;
+    releaser           thread = { .engine = e, .hold = held, .waiting = client };
 
-    assert_int_equal(pthread_create(&thread, NULL, hold_for_a_moment, held), 0);
+    releaser_start(&thread);
     await_end(e, client, op);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_join(thread.thread, NULL), 0);
     bowline_hold *hold = must_finish(op);
     for (int64_t now, end = clock_ms() + 1500; (now = clock_ms()) < end;) {
         struct timeval wait = { .tv_sec  = (end - now) / 1000,

@@ -3,24 +3,16 @@
 import contextlib
 import socket
 import subprocess
-import time
 
 from doctor_bill import free_port
 from own_directory import own_directory
+from own_redis import LIMIT, wait_for
 
-LIMIT = 60
 SLOTS = 16384
 OPTIONS = ["--save", "", "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000"]
 OPTIONS += ["--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--appendfsync", "always"]
 # On a machine that stands still a primary is taken for dead, and its replica must not become another one.
 OPTIONS += ["--cluster-replica-no-failover", "yes"]
-
-
-def until(what, condition):
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, f"waited {LIMIT} s for: {what}"
-        time.sleep(0.02)
 
 
 class Node:
@@ -30,7 +22,7 @@ class Node:
         root.mkdir()
         words = ["redis-server", "--port", str(self.port), "--cluster-port", str(self.bus), "--dir", str(root)]
         self.process = subprocess.Popen([*words, *OPTIONS], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        until("a node", self.listens)
+        wait_for("a node", self.listens)
 
     def listens(self):
         with socket.socket() as probe:
@@ -62,9 +54,9 @@ def cluster_nodes():
                     if node is not other:
                         node.cli("cluster", "meet", "127.0.0.1", str(other.port), str(other.bus))
             first = nodes[0].cli("cluster", "myid")
-            until("a replica", lambda: nodes[3].cli("cluster", "replicate", first) == "OK")
-            until("its data", lambda: "master_link_status:up" in nodes[3].cli("info", "replication"))
-            until("the cluster", lambda: all(is_whole(node, nodes) for node in nodes))
+            wait_for("a replica", lambda: nodes[3].cli("cluster", "replicate", first) == "OK")
+            wait_for("its data", lambda: "master_link_status:up" in nodes[3].cli("info", "replication"))
+            wait_for("the cluster", lambda: all(is_whole(node, nodes) for node in nodes))
             yield nodes
         finally:
             for node in nodes:

@@ -81,7 +81,8 @@ void bwl_operation_forget(bwl_operation *operation)
     drop(&operation->event);
 }
 
-/* Makes the descriptor readable from `at` on.  bwl_ms rounds up to whole milliseconds. */
+/* Makes the descriptor readable when a hold until `at` has no time left, see bwl_hold_left_truly:
+ * a millisecond before.  bwl_ms rounds up to whole milliseconds. */
 static void set_loss(bwl_lock *lock, bwl_ms at)
 {
     struct itimerspec when = { .it_value = { .tv_nsec = 1 } }; /* in the past: at once */
@@ -91,9 +92,9 @@ static void set_loss(bwl_lock *lock, bwl_ms at)
     lock->face.loss_at = at;
     if (at == BWL_NEVER)
         when.it_value.tv_nsec = 0; /* not set */
-    else if (at > 1)
-        when.it_value = (struct timespec){ .tv_sec  = (time_t)((at - 1) / 1000),
-                                           .tv_nsec = (long)((at - 1) % 1000) * 1000000 };
+    else if (at > 2)
+        when.it_value = (struct timespec){ .tv_sec  = (time_t)((at - 2) / 1000),
+                                           .tv_nsec = (long)((at - 2) % 1000) * 1000000 };
     int status = timerfd_settime(lock->face.loss_fd, TFD_TIMER_ABSTIME, &when, NULL);
     assert(status == 0); /* the descriptor and the time are valid */
     (void)status;

@@ -12,10 +12,11 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import xml.etree.ElementTree
 
 import pytest
+
+from own_redis import wait_for
 
 LIMIT = 120
 BENCH = os.environ.get("BOWLINE_BENCH")
@@ -319,13 +320,6 @@ def is_alive(pid):
     return state not in "ZX"
 
 
-def wait_for(what, condition):
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, f"waited for: {what}"
-        time.sleep(0.01)
-
-
 @needs_redis
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_every_kind_of_end_leaves_nothing(bench, end):
@@ -334,11 +328,11 @@ def test_every_kind_of_end_leaves_nothing(bench, end):
     )
     try:
         # The server; the proxy and the janitor have the name of the program.
-        wait_for("all three", lambda: len(children_of(process.pid)) == 3)
+        wait_for("all three", lambda: len(children_of(process.pid)) == 3, LIMIT)
         children = [pid for _, pid in children_of(process.pid)]
         assert "redis-server" in dict(children_of(process.pid))
     finally:
         process.send_signal(end)
     assert process.wait(LIMIT) == -end
-    wait_for("the end of all that it started", lambda: not any(map(is_alive, children)))
-    wait_for("the end of its directory", lambda: list(bench.scratch.iterdir()) == [])
+    wait_for("the end of all that it started", lambda: not any(map(is_alive, children)), LIMIT)
+    wait_for("the end of its directory", lambda: list(bench.scratch.iterdir()) == [], LIMIT)

@@ -9,12 +9,14 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
+
+from doctor_bill import free_port
+from own_redis import own_redis, wait_for
 
 LIMIT = 120
 BENCH = os.environ.get("BOWLINE_BENCH")
@@ -154,13 +156,6 @@ def is_alive(pid):
         return False
 
 
-def wait_for(what, condition):
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, f"waited for: {what}"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_every_kind_of_end_leaves_no_driver(tmp_path, end):
     (tmp_path / "list").write_text(POLL + "\n")
@@ -171,13 +166,13 @@ def test_every_kind_of_end_leaves_no_driver(tmp_path, end):
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(scratch)))
     try:
         # The janitor, the server, two drivers of bowline and two of the peer.
-        wait_for("all six", lambda: len(children_of(process.pid)) == 6)
+        wait_for("all six", lambda: len(children_of(process.pid)) == 6, LIMIT)
         children = children_of(process.pid)
     finally:
         process.send_signal(end)
     assert process.wait(LIMIT) == -end
-    wait_for("the end of all that it started", lambda: not any(map(is_alive, children)))
-    wait_for("the end of its directory", lambda: list(scratch.iterdir()) == [])
+    wait_for("the end of all that it started", lambda: not any(map(is_alive, children)), LIMIT)
+    wait_for("the end of its directory", lambda: list(scratch.iterdir()) == [], LIMIT)
 
 
 def test_missing_peer_is_reported_and_the_others_run(compare, tmp_path):
@@ -225,33 +220,12 @@ def test_invalid_list_is_refused(compare, line):
 # The line protocol, of the drivers that are always available.
 
 
-class Server:
-    def __init__(self, root):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        words = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--dir", str(root)]
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-
-    def wait(self):
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return self
-            except OSError:
-                time.sleep(0.01)
-        raise TimeoutError("redis-server does not answer")
-
-
 @pytest.fixture
-def server(tmp_path):
-    server = Server(tmp_path)
-    try:
-        yield server.wait()
-    finally:
-        server.process.kill()
-        server.process.wait()
+def server():
+    port = free_port()
+    with own_redis("bowline-peers-", "--bind", "127.0.0.1", "--port", str(port)) as server:
+        server.port = port
+        yield server
 
 
 @pytest.fixture

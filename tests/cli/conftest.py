@@ -5,18 +5,14 @@ No test asserts an upper limit of time. LIMIT only ends a test that hangs.
 
 import os
 import pathlib
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
 from own_directory import own_directory
-
-LIMIT = 60
+from own_redis import LIMIT, Redis, need_redis, wait_for
 
 PROGRAM = os.environ.get("BOWLINE")
 
@@ -27,17 +23,6 @@ os.umask(0o022)
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
-
-
-def wait_for(what, condition):
-    """Wait until condition() is true and return its value. Fail with `what` after a time limit."""
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.005)
-    return pytest.fail(f"waited {LIMIT} s for: {what}", pytrace=False)
 
 
 def text_of(path):
@@ -177,47 +162,9 @@ def place():
             place.end()
 
 
-class Redis:
-    """A private server on a socket in a directory."""
-
-    def __init__(self, root, *options):
-        self.socket = root / "redis.sock"
-        self.url = f"unix://{self.socket}"
-        words = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(root)]
-        self.process = subprocess.Popen([*words, *options], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        self.auth = []
-        wait_for("redis-server", self.listens)
-
-    def listens(self):
-        """The socket exists before the server listens on it."""
-        with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(str(self.socket)) == 0
-
-    def cli(self, *words):
-        command = ["redis-cli", "-s", str(self.socket), *self.auth, *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True).stdout.strip()
-
-    def keys(self):
-        """The keys of locks, without the count of fences and the info of clients."""
-        aside = ("bowline:f", "bowline:who:")
-        keys = self.cli("--raw", "keys", "*").split("\n")
-        return [key for key in keys if key and key != aside[0] and not key.startswith(aside[1])]
-
-    def freeze(self):
-        self.process.send_signal(signal.SIGSTOP)
-
-    def thaw(self):
-        self.process.send_signal(signal.SIGCONT)
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait(LIMIT)
-
-
 @pytest.fixture
 def start_redis(place):
-    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
-        pytest.skip("redis-server is not installed")
+    need_redis()
     servers = []
 
     def start(*options):

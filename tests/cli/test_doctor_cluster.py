@@ -3,12 +3,11 @@
 The tests share one cluster; each test repairs what it breaks, except the last ones.
 """
 
-import shutil
-
 import pytest
 
-from cluster_nodes import cluster_nodes, until
+from cluster_nodes import cluster_nodes
 from doctor_bill import free_port, look
+from own_redis import need_redis, wait_for
 
 MUST = "connect authentication version role state clock eviction persistence rights".split()
 REPLICA = 3
@@ -16,8 +15,7 @@ REPLICA = 3
 
 @pytest.fixture(scope="module")
 def nodes():
-    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
-        pytest.skip("redis-server is not installed")
+    need_redis()
     with cluster_nodes() as started:
         yield started
 
@@ -83,8 +81,8 @@ def test_announced_name_that_cannot_be_resolved(place, nodes):
     for node in nodes:
         node.cli("config", "set", "cluster-preferred-endpoint-type", "hostname")
         node.cli("config", "set", "cluster-announce-hostname", f"n{node.port}.invalid" if node is nodes[1] else "localhost")
-    until("the name", lambda: nodes[0].cli("cluster", "slots").count("localhost") == 3)
-    until("the name", lambda: ".invalid" in nodes[0].cli("cluster", "slots"))
+    wait_for("the name", lambda: nodes[0].cli("cluster", "slots").count("localhost") == 3)
+    wait_for("the name", lambda: ".invalid" in nodes[0].cli("cluster", "slots"))
     bill = look(place, url_of(nodes[0]))
     bad = [f for f in bill.findings if f["grade"] == "failure"]
     assert [f["check"] for f in bad] == ["resolve"]
@@ -93,7 +91,7 @@ def test_announced_name_that_cannot_be_resolved(place, nodes):
     assert "cluster-announce-hostname" in bad[0]["type"]
     assert bill.code == 1
     nodes[1].cli("config", "set", "cluster-announce-hostname", "")
-    until("no name", lambda: "?" in nodes[0].cli("cluster", "slots").split())
+    wait_for("no name", lambda: "?" in nodes[0].cli("cluster", "slots").split())
     slots = of_all(look(place, url_of(nodes[0])))["slots"]
     assert (slots["grade"], "does not announce" in slots["what"]) == ("failure", True)
     for node in nodes:
@@ -159,7 +157,7 @@ def test_missing_replica_is_a_warning(place, nodes):
 
 def test_slots_without_an_owner(place, nodes):
     assert nodes[2].cli("cluster", "delslots", "16383") == "OK"
-    until("the end", lambda: "cluster_state:fail" in nodes[2].cli("cluster", "info"))
+    wait_for("the end", lambda: "cluster_state:fail" in nodes[2].cli("cluster", "info"))
     bill = look(place, url_of(nodes[2]))
     assert of_all(bill)["slots"]["what"] == "1 of 16384 slots have no node"
     assert of_node(bill, nodes[2])["state"]["grade"] == "failure"

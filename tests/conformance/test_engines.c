@@ -2,6 +2,7 @@
  * test_engines.c -- what every engine does alike: acquire, refuse, wait, release, and queries.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/inside.h"
 
 #include <stdio.h>
 
@@ -73,7 +74,7 @@ static void waits_until_released(const engine *e, const char *options, int64_t w
     waiter          w;
 
     waiter_start(&w, two, engine_lock(), wait_ms);
-    sleep_ms(60);
+    engine_await_queue(e, &w, 1);
     assert_false(atomic_load(&w.ended));
     must_release(hold);
     assert_true(waiter_ends(&w));
@@ -130,7 +131,7 @@ ENGINE_TEST(timed_out_waiter_blocks_no_other_waiter)
     waiter          patient;
 
     waiter_start(&impatient, two, engine_lock(), 80);
-    sleep_ms(20);
+    (void)threads_wait(two, 1); /* they do not, if the first time-out came before */
     waiter_start(&patient, two, engine_lock(), 20000);
     assert_status(BOWLINE_TIMEOUT, waiter_join(&impatient), &impatient.error);
     must_release(hold);
@@ -158,7 +159,8 @@ ENGINE_TEST(time_left_is_at_most_the_lease)
 
     if (THE_ENGINE->has_lease) {
         assert_true(left > 0 && left < 20000);
-        sleep_ms(20);
+        while (bowline_hold_left_ms(hold) == left)
+            sleep_ms(1);
         assert_true(bowline_hold_left_ms(hold) < left);
     } else {
         assert_true(left == INT64_MAX);

@@ -3,6 +3,7 @@
  * loop of the caller, on every engine.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/inside.h"
 
 #include <poll.h>
 
@@ -172,7 +173,7 @@ ENGINE_TEST(cancel_from_another_thread)
     waiter             w      = { .hold = (bowline_hold *)(void *)op };
 
     assert_int_equal(pthread_create(&w.thread, NULL, finish_acquire, &w), 0);
-    sleep_ms(50);
+    assert_true(threads_wait(client, 1));
     assert_false(atomic_load(&w.ended));
     bowline_cancel(op);
     assert_true(waiter_ends(&w));
@@ -190,11 +191,11 @@ ENGINE_TEST(cancel_of_a_sleeping_thread)
     waiter             waiting;
 
     waiter_start(&driver, client, engine_lock(), BOWLINE_FOREVER);
-    sleep_ms(30);
+    assert_true(threads_wait(client, 1));
     op      = must_start(client, engine_lock(), BOWLINE_FOREVER);
     waiting = (waiter){ .hold = (bowline_hold *)(void *)op };
     assert_int_equal(pthread_create(&waiting.thread, NULL, finish_acquire, &waiting), 0);
-    sleep_ms(30);
+    assert_true(threads_wait(client, 2));
     bowline_cancel(op);
     assert_true(waiter_ends(&waiting));
     assert_status(BOWLINE_CANCELLED, waiter_join(&waiting), &waiting.error);
@@ -320,12 +321,6 @@ static void poll_until_done(bowline_client *client, bowline_operation *op)
     }
 }
 
-static void *release_later(void *arg)
-{
-    sleep_ms(80);
-    return (void *)(intptr_t)bowline_release(arg, NULL);
-}
-
 ENGINE_TEST(timer_makes_the_descriptor_readable)
 {
     bowline_client    *client = engine_client(THE_ENGINE, NULL);
@@ -348,12 +343,12 @@ ENGINE_TEST(operations_complete_with_poll_and_dispatch)
     bowline_hold      *held   = must_acquire(other, engine_lock());
     bowline_hold      *hold   = NULL;
     bowline_operation *op     = must_start(client, engine_lock(), 20000);
-    pthread_t          thread;
+    releaser           thread = { .engine = THE_ENGINE, .hold = held, .waiting = client };
 
-    assert_int_equal(pthread_create(&thread, NULL, release_later, held), 0);
+    releaser_start(&thread);
     poll_until_done(client, op);
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, NULL), NULL);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_join(thread.thread, NULL), 0);
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
     poll_until_done(client, op);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
@@ -362,26 +357,31 @@ ENGINE_TEST(operations_complete_with_poll_and_dispatch)
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
 }
 
-static void *dispatch_once(void *arg)
+static void *dispatch_until_told(void *arg)
 {
-    return (void *)(intptr_t)bowline_dispatch(arg, 100, NULL);
+    waiter *driver = arg;
+
+    while (!atomic_load(&driver->ended))
+        (void)bowline_dispatch(driver->client, 100, NULL);
+    return NULL;
 }
 
-/* A thread that dispatched once leaves; the sleeping thread must take over the loop. */
+/* A thread that dispatches leaves; the sleeping thread must take over the loop. */
 ENGINE_TEST(sleeping_thread_takes_over_the_loop)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(other, engine_lock());
     waiter          w;
-    pthread_t       driver;
 
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(pthread_create(&driver, NULL, dispatch_once, client), 0);
-        sleep_ms(20); /* so that it runs the loop */
+        waiter driver = { .client = client };
+        assert_int_equal(pthread_create(&driver.thread, NULL, dispatch_until_told, &driver), 0);
+        assert_true(threads_wait(client, 1));
         waiter_start(&w, client, engine_lock(), BOWLINE_FOREVER);
-        assert_int_equal(pthread_join(driver, NULL), 0);
-        sleep_ms(20);
+        atomic_store(&driver.ended, true);
+        assert_int_equal(pthread_join(driver.thread, NULL), 0);
+        assert_true(threads_wait(client, 1));
         must_release(hold);
         assert_true(waiter_ends(&w));
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);

@@ -7,6 +7,7 @@
  * running the loop, and no hold is lost.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,6 @@ ENGINE_TEST(no_call_is_a_cancellation_point)
 typedef struct sufferer {
     bowline_client *client;
     int             status; /* 1: the call has not returned */
-    atomic_bool     inside;
 } sufferer;
 
 static void *wait_in_vain(void *arg)
@@ -131,7 +131,6 @@ static void *wait_in_vain(void *arg)
     sufferer     *s    = arg;
     bowline_hold *hold = NULL;
 
-    atomic_store(&s->inside, true);
     s->status = acquire_within(&hold, s->client, engine_lock(), 200, NULL);
     pthread_testcancel();
     return NULL;
@@ -147,13 +146,12 @@ ENGINE_TEST(cancelled_thread_returns_from_its_call)
         sufferer  s = { .client = client, .status = 1 };
         waiter    w;
         pthread_t thread;
-        if (drives == 0) /* then another thread does */
+        if (drives == 0) { /* then another thread does */
             waiter_start(&w, client, engine_lock(), 100);
-        sleep_ms(10);
+            (void)threads_wait(client, 1);
+        }
         assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, &s), 0);
-        while (!atomic_load(&s.inside))
-            sleep_ms(1);
-        sleep_ms(drives * 20);
+        (void)threads_wait(client, drives == 0 ? 2 : 1); /* unless its wait is over */
         assert_int_equal(pthread_cancel(thread), 0);
         assert_int_equal(pthread_join(thread, &ended), 0);
         assert_ptr_equal(ended, PTHREAD_CANCELED);

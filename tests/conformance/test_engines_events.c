@@ -177,13 +177,6 @@ ENGINE_TEST(end_by_another_thread_wakes_the_loop)
     must_release(hold);
 }
 
-static void *hold_for_a_moment(void *arg)
-{
-    sleep_ms(10);
-    must_release(arg);
-    return NULL;
-}
-
 /* A second thread is inside the client, waits for another operation, and reads all replies: the
  * loop must still get the report about its own operation. */
 ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
@@ -196,10 +189,10 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
     assert_int_equal(next_event(client).kind, 0);
     waiter_start(&w, client, "what the thread waits for", BOWLINE_FOREVER);
     for (int i = 0; i < 20; i++) {
-        bowline_hold      *held = must_acquire(other, engine_lock());
-        bowline_operation *op   = must_start(client, engine_lock(), BOWLINE_FOREVER);
-        pthread_t          thread;
-        assert_int_equal(pthread_create(&thread, NULL, hold_for_a_moment, held), 0);
+        bowline_hold      *held   = must_acquire(other, engine_lock());
+        bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
+        releaser           thread = { .engine = THE_ENGINE, .hold = held, .waiting = client };
+        releaser_start(&thread);
         bowline_event event = { 0 };
         while (event.kind == 0) {
             assert_true(is_readable(bowline_fd(client), TOO_LONG_MS));
@@ -208,7 +201,7 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
         }
         assert_ended(event, op);
         must_release(must_finish(op));
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(pthread_join(thread.thread, NULL), 0);
     }
     must_release(theirs);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -284,8 +277,8 @@ ENGINE_TEST(loss_of_a_released_hold_is_not_reported)
     bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
-    sleep_ms(60);
-    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    must_end(hold);
+    assert_status(BOWLINE_OK, bowline_dispatch(client, TOO_LONG_MS, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_int_equal(next_event(client).kind, 0);
 }
@@ -317,9 +310,9 @@ ENGINE_TEST(descriptor_of_a_lost_hold_is_readable_at_once)
     bowline_client *client = engine_client_without_renewal_thread(THE_ENGINE, "max-hold=50ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
-    sleep_ms(60);
+    must_end(hold);
     assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
-    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_dispatch(client, TOO_LONG_MS, NULL), NULL);
     assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
 }
@@ -379,11 +372,11 @@ static bool lives_by_the_pipe(const engine *e, int round)
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
     int                fd     = bowline_wakeup_fd(client, NULL);
     bool               kept   = true;
-    pthread_t          thread;
+    releaser           thread = { .engine = e, .hold = held, .waiting = client };
 
-    assert_int_equal(pthread_create(&thread, NULL, hold_for_a_moment, held), 0);
+    releaser_start(&thread);
     await_end(e, client, op);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_join(thread.thread, NULL), 0);
     bowline_hold *hold = must_finish(op);
     for (int64_t now, end = clock_ms() + 1500; (now = clock_ms()) < end;) {
         struct timeval wait = { .tv_sec  = (end - now) / 1000,

@@ -156,8 +156,7 @@ LEASE_TEST(release_of_an_ended_hold_returns_lost_at_once)
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
 
-    while (bowline_hold_left_ms(hold) > 0)
-        sleep_ms(5);
+    must_end(hold);
     assert_status(BOWLINE_LOST, bowline_release_nowait(hold, &error), &error);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
 }

@@ -6,6 +6,7 @@
  * the result.  If the machine stops for a lease, the round is repeated.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/inside.h"
 
 #include <poll.h>
 
@@ -75,7 +76,8 @@ ENGINE_TEST(renewal_thread_renews_while_the_program_sleeps)
 }
 
 /* With a shorter reply time than the client's other locks.  A grant after that time is refused. */
-static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_steps)
+static bowline_hold *acquire_for_a_short_lease(const engine *e, bowline_client *client,
+                                               bool in_steps)
 {
     bowline_hold      *hold   = NULL;
     bowline_error      error  = { 0 };
@@ -83,7 +85,7 @@ static bowline_hold *acquire_for_a_short_lease(bowline_client *client, bool in_s
     int                status = BOWLINE_REFUSED;
 
     for (int rounds = 0; status == BOWLINE_REFUSED && rounds < 50; rounds++) {
-        sleep_ms(50); /* so that the renewal thread sleeps */
+        assert_true(inside_comes_to(client, NULL, (inside){ .idle_renewals = e->has_lease }));
         if (in_steps) {
             status = bowline_acquire_start(&op, client, engine_lock(),
                                            BOWLINE_ACQUIRE(.lease_ms = 900), &error);
@@ -106,7 +108,7 @@ static void expect_renewal_beside_a_longer_lease(const engine *e, bool in_steps)
     int             round  = 0;
 
     do {
-        hold = acquire_for_a_short_lease(client, in_steps);
+        hold = acquire_for_a_short_lease(e, client, in_steps);
         sleep_ms(over_two_leases(e));
     } while (!was_kept(e, hold, ++round));
     must_release(before);
@@ -199,7 +201,7 @@ LEASE_TEST(hold_is_not_renewed_without_a_renewal_thread)
     bowline_hold   *hold    = must_acquire(client, engine_lock());
 
     assert_int_equal(count_threads(), threads);
-    sleep_ms(500);
+    must_end(hold);
     expect_lost(THE_ENGINE, hold);
 }
 
@@ -207,7 +209,7 @@ static void expect_end_with_the_lease(const engine *e, bowline_client *client)
 {
     bowline_hold *hold = must_acquire(client, engine_lock());
 
-    sleep_ms(500);
+    must_end(hold);
     expect_lost(e, hold);
 }
 
@@ -248,7 +250,7 @@ LEASE_TEST(max_hold_ends_a_renewed_hold)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&max-hold=700ms");
     bowline_hold   *hold   = NULL;
-    int64_t         began;
+    int64_t         began, left_ms;
     bool            is_held;
     int             rounds = 0;
 
@@ -257,11 +259,11 @@ LEASE_TEST(max_hold_ends_a_renewed_hold)
         began = clock_ms();
         hold  = must_acquire(client, engine_lock());
         assert_true(bowline_hold_left_ms(hold) <= 700);
-        sleep_ms(400);
-        is_held = bowline_hold_left_ms(hold) > 0; /* renewed, past its first lease */
+        while ((left_ms = bowline_hold_left_ms(hold)) > 300)
+            sleep_ms(1);
+        is_held = left_ms > 0; /* past its first renewal */
         assert_true(is_held || clock_ms() - began >= 600);
-        assert_true(bowline_hold_left_ms(hold) <= 300);
-        sleep_ms(600);
+        must_end(hold);
         expect_lost(THE_ENGINE, hold);
     } while (!is_held);
 }
@@ -282,7 +284,7 @@ ENGINE_TEST(max_hold_of_the_call_ends_the_hold)
         if (clock_ms() - began < 200) /* else it may have ended before */
             assert_status(BOWLINE_OK, status, NULL);
         assert_true(bowline_hold_left_ms(hold) <= 200); /* no extension exceeds it */
-        sleep_ms(500);
+        must_end(hold);
         expect_lost(THE_ENGINE, hold);
         assert_true(rounds < 50);
     }

@@ -85,9 +85,10 @@ inline bool is_free(const place &at)
     return bowline::client(at.url).try_acquire(at.name).has_value();
 }
 
-inline void wait_until_lost(const bowline::hold &hold)
+/* Of a hold, or of a mutex. */
+template <class Held> void wait_until_lost(const Held &held)
 {
-    while (!hold.lost())
+    while (!held.lost())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 

@@ -273,19 +273,18 @@ TEST(name_with_a_NUL_is_not_cut)
 
 TEST(try_acquire_returns_nothing_when_held)
 {
-    bowline::client              client(at.url);
+    bowline::client client(at.url);
+    bowline::terms  short_one;
+    short_one.max_hold                 = 20ms;
     std::optional<bowline::hold> first = client.try_acquire(at.name);
 
     CHECK(first.has_value());
     CHECK(!client.try_acquire(at.name));
     CHECK(!client.try_acquire(at.name, 2ms));
-    std::thread holder([moved = std::move(first)]() mutable {
-        std::this_thread::sleep_for(20ms);
-        moved.reset();
-    });
-    const bool  came = client.try_acquire(at.name, bowline::forever).has_value();
-    holder.join();
-    CHECK(came);
+    first.reset();
+    first = client.try_acquire(at.name, bowline::no_wait, short_one);
+    CHECK(client.try_acquire(at.name, bowline::forever));
+    CHECK(first->lost()); /* it was waited for */
 }
 
 TEST(options_reach_the_library)

@@ -20,16 +20,11 @@ using namespace std::chrono_literals;
 using bowline::named_mutex;
 using tap::is_free;
 using tap::place;
+using tap::wait_until_lost;
 
 static_assert(!std::is_copy_constructible_v<named_mutex>);
 static_assert(!std::is_move_constructible_v<named_mutex>);
 static_assert(noexcept(std::declval<named_mutex &>().unlock()));
-
-static void wait_until_lost(const named_mutex &mutex)
-{
-    while (!mutex.lost())
-        std::this_thread::sleep_for(1ms);
-}
 
 /* ---- as a mutex ------------------------------------------------------------------------------ */
 
@@ -115,25 +110,20 @@ TEST(timed_locks_wait)
     using std::chrono::steady_clock;
     bowline::client client(at.url);
     named_mutex     mutex(client, at.name);
+    bowline::terms  asked;
 
+    asked.max_hold = 10ms;
     for (int way = 0; way < 3; way++) {
-        bowline::hold     hold  = client.acquire(at.name);
-        std::atomic<bool> given = false;
-        std::thread       holder([&hold, &given] {
-            std::this_thread::sleep_for(10ms);
-            given = true;
-            hold.release();
-        });
-        bool              came = false;
+        const bowline::hold hold = client.acquire(at.name, bowline::forever, asked);
+        bool                came = false;
         if (way == 0)
             came = mutex.try_lock_for(std::chrono::hours::max());
         else if (way == 1)
             came = mutex.try_lock_until(steady_clock::time_point::max());
         else
             came = mutex.try_lock_until(std::chrono::system_clock::now() + 1min);
-        holder.join();
         CHECK(came);
-        CHECK(given);
+        CHECK(hold.lost()); /* it was waited for */
         mutex.unlock();
     }
 }
@@ -284,7 +274,8 @@ static int who_come_in_after_a_loss(const place &at)
             had += !mutex.lost() ? 1 : 0;
             mutex.unlock();
         });
-    std::this_thread::sleep_for(800ms); /* they acquire it, and lose it while they wait to enter */
+    while (client.who(at.name).fence < fence + 2) /* one lost it while it waited to enter */
+        std::this_thread::sleep_for(1ms);
     const bool too_early = came;
     mutex.unlock();
     for (std::thread &thread : next)

@@ -91,10 +91,7 @@ TEST(operation_is_cancelled_from_another_thread)
     CHECK(!waiting.wait(1ms));
     CHECK(!waiting.wait(bowline::no_wait));
     CHECK(!waiting.done());
-    std::thread other([&waiting] {
-        std::this_thread::sleep_for(10ms);
-        waiting.cancel();
-    });
+    std::thread other([&waiting] { waiting.cancel(); }); /* before or in the wait */
     const bool  ended = waiting.wait();
     other.join();
     CHECK(ended);

@@ -3,11 +3,12 @@
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
+
+from own_redis import need_redis
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 PAGE = SOURCE / "docs" / "doctor.md"
@@ -17,8 +18,7 @@ PAGE = SOURCE / "docs" / "doctor.md"
 def tool():
     if not os.environ.get("BOWLINE"):
         pytest.skip("this build has no command")
-    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
-        pytest.skip("redis-server is not installed")
+    need_redis()
     return [sys.executable, str(SOURCE / "tools/doctor_page.py"), os.environ["BOWLINE"]]
 
 

@@ -10,16 +10,15 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import tempfile
-import time
 
 import pytest
+
+from own_redis import LIMIT, Redis, need_redis, own_redis
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BOWLINE = os.environ.get("BOWLINE", "")
 PAGE = (SOURCE / "docs/fencing.md").read_text(encoding="utf-8")
 SCRIPT = (SOURCE / "examples/fence/set_if_not_late.lua").read_text(encoding="utf-8")
-LIMIT = 60
 
 # Two fences that are the same double; and the largest BIGINT.
 EXACT = 2**53
@@ -165,45 +164,18 @@ def test_a_comparison_that_is_a_step_of_its_own_is_no_guard(two_fences, tmp_path
 # ---- Redis -----------------------------------------------------------------------------------------
 
 
-class Redis:
-    """A private server, on a socket in a directory."""
-
-    def __init__(self, root):
-        self.root = root
-        self.socket = root / "redis.sock"
-        words = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(root)]
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        end = time.monotonic() + LIMIT
-        while self.cli("ping") != "PONG":
-            assert time.monotonic() < end and self.process.poll() is None, "redis-server does not come up"
-            time.sleep(0.005)
-
-    def cli(self, *words):
-        said = subprocess.run(
-            ["redis-cli", "-s", str(self.socket), *map(str, words)],
-            capture_output=True, text=True, check=False, timeout=LIMIT,
-        )
-        return said.stdout.strip()
-
+class Writer(Redis):
     def put(self, fence, *fields, script=SCRIPT):
         path = self.root / "script.lua"
         path.write_text(script)
         return self.cli("--eval", path, "report", ",", fence, *fields)
 
-    def stop(self):
-        self.process.kill()
-        self.process.wait(LIMIT)
-
 
 @pytest.fixture
 def redis():
-    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
-        pytest.skip("redis-server is not installed")
-    # Not in tmp_path: the path of a socket has 107 bytes at most.
-    with tempfile.TemporaryDirectory(prefix="bowline-fencing-") as directory:
-        server = Redis(pathlib.Path(directory))
+    need_redis()
+    with own_redis("bowline-fencing-", kind=Writer) as server:
         yield server
-        server.stop()
 
 
 def test_redis_refuses_a_late_holder(redis, two_fences):

@@ -11,16 +11,15 @@ import select
 import shlex
 import shutil
 import subprocess
-import tempfile
-import time
 
 import pytest
+
+from own_redis import LIMIT, need_redis, own_redis
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
 EXAMPLES = SOURCE / "examples"
 ADAPTERS = sorted((EXAMPLES / "adapters").glob("*.h"))
-LIMIT = 60
 
 COMPILERS = {
     ".c": [*shlex.split(os.environ.get("BOWLINE_CC", "cc")), "-std=gnu11"],
@@ -88,47 +87,11 @@ def program(tmp_path_factory):
     return give
 
 
-class Redis:
-    """A private server, on a socket in a directory."""
-
-    def __init__(self, root):
-        self.socket = root / "redis.sock"
-        self.url = f"unix://{self.socket}"
-        words = ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", root]
-        self.process = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        self.wait_for(lambda: self.cli("ping") == "PONG")
-
-    @staticmethod
-    def wait_for(condition):
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
-            value = condition()
-            if value:
-                return value
-            time.sleep(0.005)
-        return pytest.fail("waited in vain", pytrace=False)
-
-    def cli(self, *words):
-        return run("redis-cli", "-s", self.socket, *words).stdout.strip()
-
-    def has_locks(self):
-        """Ignores the counter of fences, which stays, and the client info, which expires."""
-        return any(not key.startswith(("bowline:f", "bowline:who:")) for key in self.cli("keys", "*").split())
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait(LIMIT)
-
-
 @pytest.fixture
 def redis():
-    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
-        missing("redis-server")
-    # Not in tmp_path: the path of a socket has 107 bytes at most.
-    with tempfile.TemporaryDirectory(prefix="bowline-examples-") as directory:
-        server = Redis(pathlib.Path(directory))
+    need_redis(missing)
+    with own_redis("bowline-examples-") as server:
         yield server
-        server.stop()
 
 
 @pytest.fixture
@@ -242,7 +205,7 @@ def test_missing_fence_is_reported(program, redis, tmp_path):
     done = run(program("02-fence"), redis.url + "?protocol=token", tmp_path / "report")
     assert said(done, 1) == []
     assert "there is no fence" in done.stderr
-    assert not redis.has_locks()
+    assert not redis.keys()
 
 
 # ---- several under way ------------------------------------------------------------------------------
@@ -281,7 +244,7 @@ def test_a_loop_renews(program, loop, redis):
     lines = said(done)
     assert in_short(lines) == [WAITING, "ours", WORKING, "release: OK"]
     assert lines.count(WORKING) == 50
-    assert not redis.has_locks()
+    assert not redis.keys()
 
 
 @pytest.mark.parametrize("loop", EVERY_LOOP)

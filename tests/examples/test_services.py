@@ -12,9 +12,10 @@ import shlex
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
+
+from own_redis import LIMIT, wait_for
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BOWLINE = os.environ.get("BOWLINE", "")
@@ -22,7 +23,6 @@ UNIT = SOURCE / "examples/systemd/nightly-report.service"
 TIMER = SOURCE / "examples/systemd/nightly-report.timer"
 DROP_IN = SOURCE / "examples/systemd/nightly-report.service.d/url.conf"
 CRONTAB = SOURCE / "examples/cron/bowline-report"
-LIMIT = 60
 
 pytestmark = pytest.mark.skipif(not BOWLINE, reason="this build has no command")
 
@@ -103,10 +103,7 @@ class Host:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def wait_for(self, *lines):
-        end = time.monotonic() + LIMIT
-        while self.lines() != list(lines):
-            assert time.monotonic() < end, f"waited for {lines}, there is {self.lines()}"
-            time.sleep(0.005)
+        wait_for(lines, lambda: self.lines() == list(lines))
 
     def finish(self, process):
         """Its exit status and what it wrote, which cron would mail."""

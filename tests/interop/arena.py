@@ -31,10 +31,11 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
-import time
+
+from doctor_bill import free_port
+from own_redis import wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -67,17 +68,9 @@ class Server:
         words = ["setpriv", "--pdeathsig", "KILL", "redis-server", "--bind", "127.0.0.1", "--port",
                  str(self.port), "--save", "", "--dir", str(self.root)]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
-            # Another process took the port: try the next one.
-            if process.poll() is not None:
-                return None
-            if self.answers(process.pid):
-                return process
-            time.sleep(0.01)
-        process.kill()
-        process.wait()
-        raise TimeoutError("redis-server does not answer")
+        wait_for("redis-server", lambda: process.poll() is not None or self.answers(process.pid), LIMIT)
+        # If another process took the port: try the next one.
+        return process if process.poll() is None else None
 
     def answers(self, pid):
         try:
@@ -107,12 +100,6 @@ class Server:
     def stop(self):
         self.process.kill()
         self.process.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def command_of(language):
@@ -284,13 +271,9 @@ class Arena:
             assert outcome.total(fault) == 0, outcome
         return outcome
 
-    def wait_until(self, what, condition):
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
-            if condition():
-                return
-            time.sleep(0.01)
-        raise AssertionError(f"waited {LIMIT} s for: {what}")
+    @staticmethod
+    def wait_until(what, condition):
+        wait_for(what, condition, LIMIT)
 
     def end(self):
         with contextlib.ExitStack() as ends:  # all of them, also if one fails

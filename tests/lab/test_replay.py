@@ -9,9 +9,10 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
+
+from own_redis import wait_for
 
 REUSED = ["token-reused", "--loss", "1", "--invariant", "one holder"]
 
@@ -145,12 +146,11 @@ def test_kill_ends_the_server_too(lab, server, reused):
     process.wait(60)
     process.stdout.close()
     server_stat = pathlib.Path(f"/proc/{children[0]}/stat")
-    for _ in range(6000):
-        if not server_stat.exists() or server_stat.read_text().rsplit(")", 1)[1].split()[0] == "Z":
-            return
-        time.sleep(0.01)
-    os.kill(int(children[0]), signal.SIGKILL)
-    pytest.fail("the server has outlived the program", pytrace=False)
+    try:
+        wait_for("its end", lambda: not server_stat.exists() or server_stat.read_text().rsplit(")", 1)[1].split()[0] == "Z")
+    except pytest.fail.Exception:
+        os.kill(int(children[0]), signal.SIGKILL)
+        raise
 
 
 # ---- refusals --------------------------------------------------------------------------------------

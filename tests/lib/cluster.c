@@ -78,13 +78,11 @@ static void give_slots(cluster *c, unsigned i)
 /* Waits until the primary is known by its id, which takes a handshake. */
 static void make_replica(cluster *c, unsigned node, unsigned of)
 {
-    int64_t end = clock_ms() + PATIENCE_MS;
+    char question[80];
 
-    while (strcmp(server_ask(c->nodes[node], "CLUSTER REPLICATE %s", cluster_id(c, of)), "OK") != 0)
-        if (clock_ms() > end)
-            fail_msg("no node becomes a replica");
-        else
-            sleep_ms(10);
+    (void)snprintf(question, sizeof question, "CLUSTER REPLICATE %s", cluster_id(c, of));
+    assert_true(server_comes_to(c->nodes[node], "OK", question) ||
+                server_comes_to(c->nodes[node], "OK", question));
 }
 
 static void join_nodes(cluster *c)
@@ -327,10 +325,8 @@ bool cluster_leaves(cluster *c, int slot, unsigned node)
     int64_t end = clock_ms() + PATIENCE_MS;
 
     for (unsigned i = 0; i < c->count; i++)
-        while (runs(c, i) && cluster_owner(c, i, slot) == node) {
+        for (; runs(c, i) && cluster_owner(c, i, slot) == node; sleep_ms(10))
             if (clock_ms() > end)
                 return false;
-            sleep_ms(10);
-        }
     return true;
 }

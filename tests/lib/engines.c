@@ -2,8 +2,8 @@
  * engines.c -- see engines.h.
  */
 #include "tests/lib/engines.h"
-#include "api/handles.h"
 #include "tests/lib/cluster.h"
+#include "tests/lib/inside.h"
 #include "tests/lib/server.h"
 
 #include <stdio.h>
@@ -187,42 +187,39 @@ static void run_case(void **state)
         engine_close(world.clients[0]);
 }
 
-/* The number of this client's locks that the client counts as queued; for engines without
- * shards. */
-static unsigned count_queued_of(bowline_client *client)
-{
-    unsigned count = 0;
-
-    bwl_loop_lock(&client->first->loop);
-    for (const bwl_lock *l = client->first->locks; l != NULL; l = l->next)
-        count += l->base.hold.state == BWL_HOLD_QUEUED && strcmp(l->base.name, engine_lock()) == 0;
-    bwl_loop_unlock(&client->first->loop);
-    return count;
-}
-
 static unsigned count_queued(const engine *e, const waiter *waiters, unsigned count)
 {
-    unsigned queued = 0;
+    unsigned sum = 0;
 
-    if (is_on_server(e))
+    if (is_on_server(e) && e->in_order)
         return (unsigned)strtoul(
             server_ask(world.server, "ZCARD 'bowline:{%s}:bwl.q'", engine_lock()), NULL, 10);
     for (unsigned i = 0; i < count; i++)
         if (i == 0 || waiters[i].client != waiters[i - 1].client)
-            queued += count_queued_of(waiters[i].client);
-    return queued;
+            sum += look_inside(waiters[i].client, engine_lock()).locks;
+    return sum;
 }
 
 void engine_await_queue(const engine *e, const waiter *waiters, unsigned count)
 {
-    if (!e->in_order) {
-        sleep_ms(40);
-        return;
-    }
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
         if (count_queued(e, waiters, count) == count)
             return;
     fail_msg("no waiter joined the queue of %s", engine_lock());
+}
+
+static void *release_when_awaited(void *arg)
+{
+    const releaser *r = arg;
+
+    engine_await_queue(r->engine, &(waiter){ .client = r->waiting }, 1);
+    must_release(r->hold);
+    return NULL;
+}
+
+void releaser_start(releaser *r)
+{
+    assert_int_equal(pthread_create(&r->thread, NULL, release_when_awaited, r), 0);
 }
 
 void engine_await_release(bowline_client *client, const char *name)
@@ -233,14 +230,6 @@ void engine_await_release(bowline_client *client, const char *name)
             (void)try_once(client, engine_lock());
 }
 
-/* A joined thread may be visible for a moment longer. */
-static void await_threads(unsigned count)
-{
-    for (int64_t end = clock_ms() + 2000; count_threads() > count && clock_ms() < end;)
-        sleep_ms(1);
-    assert_int_equal(count_threads(), count);
-}
-
 static int after_case(void **state)
 {
     const run *r = *state;
@@ -248,7 +237,7 @@ static int after_case(void **state)
     if (!r->began)
         return 0;
     assert_int_equal(count_descriptors(), world.descriptors);
-    await_threads(world.threads);
+    assert_true(threads_end(world.threads));
     if ((is_on_server(r->engine) && !all_become_empty()) ||
         (is_on_cluster(r->engine) && !cluster_becomes_empty(world.cluster))) {
         print_error("keys remain on the server\n");

@@ -40,8 +40,18 @@ typedef enum engine_kind {
 const char *engine_url(const engine *e, const char *options);
 
 /* Waits until all of these waiters are in the queue of this test's lock; those of one client are
- * neighbours.  On an engine without a queue, waits for a short time. */
+ * neighbours.  On an engine without a queue, until the one waiter was told that it is held. */
 void engine_await_queue(const engine *e, const waiter *waiters, unsigned count);
+
+/* A thread that releases this test's lock when an operation of another client waits for it. */
+typedef struct releaser {
+    pthread_t       thread;
+    const engine   *engine;
+    bowline_hold   *hold;
+    bowline_client *waiting;
+} releaser;
+
+void releaser_start(releaser *r);
 
 /* Redlock: uses the client until every server has executed the release of `name`.  A majority ends
  * bowline_flush_releases, and bowline_close gives up a server that reads nothing for 200 ms. */

@@ -45,6 +45,19 @@ long server_command_count(server *s, const char *command)
     return at != NULL ? strtol(at + strlen(mark), NULL, 10) : 0;
 }
 
+long scripts_run(server *s)
+{
+    return server_command_count(s, "evalsha") + server_command_count(s, "eval");
+}
+
+bool server_comes_to_run(server *s, long count)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
+        if (scripts_run(s) >= count)
+            return true;
+    return false;
+}
+
 bool server_has_sharded_channels(server *s)
 {
     const char *mark = "redis_version:";

@@ -17,6 +17,12 @@ bool queue_await_no_keys(server *s);
 /* Returns how often a command was executed, also in scripts; "CONFIG RESETSTAT" resets it. */
 long server_command_count(server *s, const char *command);
 
+/* How many scripts it has run: acquires, extensions, releases, heartbeats. */
+long scripts_run(server *s);
+
+/* Waits, ten seconds at most, until it has run so many. */
+bool server_comes_to_run(server *s, long count);
+
 /* Whether the server has sharded channels (from 7.0 on). */
 bool server_has_sharded_channels(server *s);
 

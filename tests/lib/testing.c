@@ -113,6 +113,12 @@ int try_once(bowline_client *client, const char *name)
     return status == BOWLINE_OK ? bowline_release(hold, NULL) : status;
 }
 
+void must_end_at(bowline_hold *hold, const char *file, int line)
+{
+    for (int64_t end = clock_ms() + 20000; bowline_hold_left_ms(hold) > 0; sleep_ms(1))
+        _assert_true(clock_ms() < end, "the hold has ended", file, line);
+}
+
 static void *wait_for_it(void *arg)
 {
     waiter *w = arg;
@@ -127,8 +133,7 @@ void waiter_start(waiter *w, bowline_client *client, const char *name, int64_t w
 {
     *w = (waiter){ .client = client, .name = name, .wait_ms = wait_ms };
     assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
-    while (!atomic_load(&w->begun))
-        sleep_ms(1);
+    assert_true(comes_true(&w->begun));
 }
 
 int waiter_join(waiter *w)
@@ -137,11 +142,11 @@ int waiter_join(waiter *w)
     return w->status;
 }
 
-bool waiter_ends(waiter *w)
+bool comes_true(const atomic_bool *flag)
 {
-    for (int64_t end = clock_ms() + 10000; !atomic_load(&w->ended) && clock_ms() < end;)
+    for (int64_t end = clock_ms() + 10000; !atomic_load(flag) && clock_ms() < end;)
         sleep_ms(1);
-    return atomic_load(&w->ended);
+    return atomic_load(flag);
 }
 
 int64_t clock_ms(void)
@@ -187,6 +192,13 @@ bool descriptor_closes_on_exec(int fd)
 unsigned count_threads(void)
 {
     return count_entries("/proc/self/task");
+}
+
+bool threads_end(unsigned count)
+{
+    for (int64_t end = clock_ms() + 10000; count_threads() > count && clock_ms() < end;)
+        sleep_ms(1); /* a joined thread may be visible for a moment longer */
+    return count_threads() <= count;
 }
 
 int in_child(int (*body)(void *arg), void *arg)

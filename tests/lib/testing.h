@@ -35,6 +35,9 @@
 #define must_acquire(client, name) must_acquire_at((client), (name), __FILE__, __LINE__)
 #define must_release(hold)         must_release_at((hold), __FILE__, __LINE__)
 
+/* Waits, twenty seconds at most, until the hold has ended. */
+#define must_end(hold) must_end_at((hold), __FILE__, __LINE__)
+
 /* Acquires and releases it, with a lease so short that it may end meanwhile. */
 #define must_be_free(client, name) must_be_free_at((client), (name), __FILE__, __LINE__)
 
@@ -50,6 +53,7 @@ __attribute__((format(printf, 3, 4))) bowline_client *must_open_url_at(const cha
                                                                        const char *format, ...);
 bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
+void          must_end_at(bowline_hold *hold, const char *file, int line);
 void          must_be_free_at(bowline_client *client, const char *name, const char *file, int line);
 
 void acquire_in_the_end_at(bowline_hold **ret_hold, bowline_client *client, const char *name,
@@ -83,8 +87,11 @@ typedef struct waiter {
 void waiter_start(waiter *w, bowline_client *client, const char *name, int64_t wait_ms);
 int  waiter_join(waiter *w); /* its status */
 
+/* Waits, ten seconds at most, until it is true; its value. */
+bool comes_true(const atomic_bool *flag);
+
 /* Whether it ends within ten seconds.  (It must still be joined.) */
-bool waiter_ends(waiter *w);
+#define waiter_ends(w) comes_true(&(w)->ended)
 
 /* Milliseconds on the library's clock. */
 int64_t clock_ms(void);
@@ -96,6 +103,7 @@ enum { IDLE_MS = 10 };
 /* The numbers of descriptors and threads of this process. */
 unsigned count_descriptors(void);
 unsigned count_threads(void);
+bool     threads_end(unsigned count); /* within ten seconds: no more than these are left */
 bool     descriptor_closes_on_exec(int fd);
 
 /* Runs `body` in a child, which then ends; returns the result of body, or 128 and the signal.  The

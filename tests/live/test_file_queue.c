@@ -61,12 +61,8 @@ static unsigned queue_size(void)
 
 static void wait_for_queue_size(unsigned count)
 {
-    int64_t until = clock_ms() + 20000;
-
-    while (queue_size() != count) {
-        assert_true(clock_ms() < until);
-        sleep_ms(1);
-    }
+    for (int64_t end = clock_ms() + 20000; queue_size() != count; sleep_ms(1))
+        assert_true(clock_ms() < end);
 }
 
 /* Acquires the lock, writes its letter, and releases. */

@@ -41,7 +41,7 @@ TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
         assert_non_null(dump);
         assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
         queue_await_join(redis, &w, client, "x", 1);
-        sleep_ms(200); /* a few heartbeats */
+        assert_true(server_comes_to_run(redis, scripts_run(redis) + 3)); /* heartbeats */
         assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), dump);
         assert_false(atomic_load(&w.ended));
         (void)server_ask(redis, "DEL bowline:{x}");
@@ -193,7 +193,7 @@ TEST(waiter_acquires_after_a_lock_of_another_version)
     assert_true(holder.held && holder.foreign);
     assert_non_null(strstr(holder.note, "(b2)"));
     queue_await_join(redis, &w, client, "x", 1);
-    sleep_ms(300); /* a few heartbeats */
+    assert_true(server_comes_to_run(redis, scripts_run(redis) + 3)); /* heartbeats */
     assert_false(atomic_load(&w.ended));
     assert_untouched();
     (void)server_ask(redis, "DEL bowline:{x}");

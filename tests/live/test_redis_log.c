@@ -87,8 +87,7 @@ TEST(loss_is_logged_in_the_next_call)
     bowline_event   event  = { .size = sizeof event };
 
     (void)server_ask(redis, "DEL bowline:{n}");
-    while (bowline_hold_left_ms(hold) > 0)
-        sleep_ms(1);
+    must_end(hold);
     assert_null(strstr(j.text, "lost: n"));
     assert_int_equal(bowline_next_event(client, &event, NULL), 1);
     assert_logged(&j, (const char *[]){ "3 lost: n: ", NULL });

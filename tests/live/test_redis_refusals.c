@@ -6,6 +6,7 @@
  * waits tries again if the condition can pass.  A hold goes on to the end of its lease, and is
  * extended when the condition has ended in time.
  */
+#include "tests/lib/inside.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -102,7 +103,7 @@ static void check_acquire(const refusal *cause, bowline_client *client, waiter *
         assert_string_equal(error.server_code, cause->code);
     }
     waiter_start(w, client, "y", 20000);
-    sleep_ms(150);
+    assert_true(inside_comes_to(client, "y", (inside){ .locks = 1 })); /* was refused once */
     assert_false(atomic_load(&w->ended));
 }
 

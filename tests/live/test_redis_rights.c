@@ -51,11 +51,9 @@ static void note_reply(const char *command)
 
 static void wait_for_a_waiter(waiter *w)
 {
-    for (int i = 0; i < 2000 && !atomic_load(&w->ended); i++) {
+    for (int i = 0; i < 2000 && !atomic_load(&w->ended); i++, sleep_ms(1))
         if (strcmp(server_ask(redis, "ZCARD bowline:{life}:bwl.q"), "1") == 0)
             return;
-        sleep_ms(1);
-    }
 }
 
 static void use_queue(const char *options)

@@ -113,17 +113,9 @@ void visit_lock(stage *s, bowline_hold *hold)
 
 /* ---- checks after a scenario ----------------------------------------------------------------- */
 
-/* A name lookup without a waiting caller ends by itself. */
-static bool threads_end(void)
-{
-    for (int i = 0; i < 2000 && count_threads() > 1; i++)
-        sleep_ms(5);
-    return count_threads() <= 1;
-}
-
 static void check_balance(stage *s, unsigned descriptors)
 {
-    if (!threads_end())
+    if (!threads_end(1)) /* a name lookup without a waiting caller ends by itself */
         report_failure(s, "a thread remains");
     unsigned left = count_descriptors() - descriptors;
     if (s->no_faults)

@@ -5,11 +5,11 @@
  */
 #include "net/resolve.h"
 #include "tests/lib/suite.h"
+#include "tests/lib/testing.h"
 
 #include <stdlib.h>
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -109,19 +109,7 @@ static void await(sem_t *what)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static int threads_at_first;
-
-static int count_threads(void)
-{
-    int  count = 0;
-    DIR *list  = opendir("/proc/self/task");
-
-    assert_non_null(list);
-    while (readdir(list) != NULL)
-        count++;
-    (void)closedir(list);
-    return count;
-}
+static unsigned threads_at_first;
 
 static void *say_who_and_end(void *arg)
 {
@@ -142,13 +130,6 @@ static int count_threads_at_first(void **state)
     return 0;
 }
 
-static void await_no_thread(void)
-{
-    for (int i = 0; i < PATIENCE_S * 1000 && count_threads() > threads_at_first; i++)
-        (void)usleep(1000);
-    assert_int_equal(count_threads(), threads_at_first);
-}
-
 static int begin(void **state)
 {
     (void)sem_init(&asked, 0, 0);
@@ -166,7 +147,7 @@ static int begin(void **state)
 /* Every lookup has ended, and all memory is freed. */
 static int finish(void **state)
 {
-    await_no_thread();
+    assert_true(threads_end(threads_at_first));
     assert_int_equal(lists, 0);
     assert_true(signals_are_blocked);
     (void)sem_destroy(&asked);
@@ -327,7 +308,7 @@ TEST(resolve_dropped_lookup_wakes_nothing)
     bwl_resolve_forget(resolve);
     free(mine);
     (void)sem_post(&may_answer);
-    await_no_thread();
+    assert_true(threads_end(threads_at_first));
     assert_int_equal(wakes, 0);
 }
 
@@ -349,7 +330,7 @@ TEST(resolve_dropped_when_the_answer_arrives)
         bwl_resolve_forget(resolve);
         free(mine);
     }
-    await_no_thread();
+    assert_true(threads_end(threads_at_first));
     assert_in_range(wakes, 0, 300);
 }
 

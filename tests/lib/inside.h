@@ -1,0 +1,23 @@
+/*
+ * inside.h -- who waits inside a client: for tests that act only when another thread or operation
+ * waits.
+ */
+#ifndef TEST_INSIDE_H
+#define TEST_INSIDE_H
+
+#include "tests/lib/testing.h"
+
+typedef struct inside {
+    unsigned threads;       /* one waits for events, the others for that one         */
+    unsigned locks;         /* of the name: in the queue, or between two attempts    */
+    unsigned idle_renewals; /* renewal threads that sleep until a renewal is due     */
+} inside;
+
+/* `name` may be NULL. */
+inside look_inside(bowline_client *client, const char *name);
+
+/* Waits, ten seconds at most, until there are at least so many. */
+bool inside_comes_to(bowline_client *client, const char *name, inside least);
+bool threads_wait(bowline_client *client, unsigned count);
+
+#endif

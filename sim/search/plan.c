@@ -284,10 +284,10 @@ static void break_only(sim_plan *plan, uint64_t *seed)
     for (unsigned i = 0; i < plan->clients_count; i++) {
         load_plan *load = &plan->clients[i].load;
         load->lease_ms  = (uint32_t)spread(seed, 8000, 20000);
-        load->pause_ms  = spread(seed, 1, 400);
+        load->pause_ms  = spread(seed, 50, 1000);
         load->hold_ms   = is_busy ? spread(seed, 1, 100) : spread(seed, 10000, 60000);
-        if (!is_busy || load->activities > 4)
-            load->activities = is_busy ? 4 : 1;
+        if (!is_busy || load->activities > 2)
+            load->activities = is_busy ? 2 : 1;
         if (load->closes_in > 0)
             load->closes_in *= 4;
     }

@@ -26,6 +26,11 @@ void bwl_event_queue_init(bwl_event_queue *queue)
     queue->ends.previous = &queue->ends;
 }
 
+bool bwl_event_queue_is_empty(const bwl_event_queue *queue)
+{
+    return queue->ends.next == &queue->ends;
+}
+
 static void drop(bwl_queued_event *event)
 {
     if (event->kind == 0)
@@ -43,7 +48,7 @@ bwl_queued_event_kind bwl_event_queue_take(bwl_shard *shard, bwl_lock **ret_lock
     shard->events.is_subscribed = true;
     *ret_lock                   = NULL;
     *ret_operation              = NULL;
-    if (first == &shard->events.ends)
+    if (bwl_event_queue_is_empty(&shard->events))
         return 0;
     bwl_queued_event_kind kind = first->kind;
     if (kind == BWL_EVENT_ENDED)

@@ -48,6 +48,7 @@ typedef struct bwl_event_queue {
 } bwl_event_queue;
 
 void bwl_event_queue_init(bwl_event_queue *queue);
+bool bwl_event_queue_is_empty(const bwl_event_queue *queue);
 
 /* Removes the oldest event, and writes its lock or its operation.  0: the queue is empty.  From now
  * on the caller is notified of each event. */

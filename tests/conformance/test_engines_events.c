@@ -6,6 +6,7 @@
  * before TOO_LONG_MS, so that a missing report fails the test.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,6 +194,9 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
         bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
         releaser           thread = { .engine = THE_ENGINE, .hold = held, .waiting = client };
         releaser_start(&thread);
+        /* The descriptor is not open yet: it must report an end from before. */
+        while (i == 0 && look_inside(client, engine_lock()).locks > 0)
+            sleep_ms(1);
         bowline_event event = { 0 };
         while (event.kind == 0) {
             assert_true(is_readable(bowline_fd(client), TOO_LONG_MS));

@@ -17,8 +17,8 @@ static void count_in(const bwl_shard *shard, const char *name, inside *sum)
             l->base.hold.state == BWL_HOLD_QUEUED || l->base.hold.state == BWL_HOLD_WAITING;
         sum->locks += waits && strcmp(l->base.name, name) == 0;
     }
-    sum->idle_renewals += renewal->runs && renewal->sleeps_until < BWL_NEVER &&
-                          renewal->sleeps_until > shard->host.latest;
+    bwl_ms until = shard->loop.is_running ? shard->loop.runs_until : renewal->sleeps_until;
+    sum->idle_renewals += renewal->runs && until < BWL_NEVER && until > shard->host.latest;
 }
 
 inside look_inside(bowline_client *client, const char *name)

@@ -10,7 +10,7 @@
 typedef struct inside {
     unsigned threads;       /* one waits for events, the others for that one         */
     unsigned locks;         /* of the name: in the queue, or between two attempts    */
-    unsigned idle_renewals; /* renewal threads that sleep until a renewal is due     */
+    unsigned idle_renewals; /* renewal threads that do nothing until a timer is due */
 } inside;
 
 /* `name` may be NULL. */

@@ -329,7 +329,9 @@ static void expire(void *arg)
 static void arm(counter_descriptor *timer)
 {
     sim_cancel(&timer->event);
-    if (timer->at != 0)
+    if (timer->at != 0 && timer->at <= sim_clock_read(timer->descriptor.process, SIM_CLOCK_BOOT))
+        expire(timer); /* before the call returns, as in the kernel */
+    else if (timer->at != 0)
         timer->event = sim_at(sim_clock_when(timer->descriptor.process, SIM_CLOCK_BOOT, timer->at),
                               expire, timer);
 }

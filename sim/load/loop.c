@@ -430,13 +430,12 @@ static void take_events(loop *c)
     }
 }
 
-/* The descriptor of the hold is readable when the hold has ended.  Times are whole milliseconds, so
- * it may be one earlier or later. */
+/* The descriptor of the hold is readable exactly while bowline_hold_left_ms is 0. */
 static void check_lost_fd(loop *c, activity *a, int64_t until, int64_t now)
 {
     bool is_lost = is_readable(a->lost_fd);
 
-    if (is_lost ? until >= now + SIM_MS : until <= now - SIM_MS)
+    if (is_lost != (until <= now))
         check_fail("state: %s: the descriptor of a hold is %sreadable, with %lld us left",
                    sim_process_name(c->program->process), is_lost ? "" : "not ",
                    (long long)(until - now) / SIM_US);

@@ -82,7 +82,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -110,6 +110,7 @@ help:
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
+	@echo 'make simulate-page   a week of each topology, written to docs/simulation-runs.md (twenty minutes)'
 	@echo 'make simulate-mutants'
 	@echo '                     plant bugs in a copy of the tree; a simulated world must fail (hours)'
 	@echo 'make simulate-mutants-page'
@@ -255,6 +256,11 @@ SEEDS ?= 1..600
 simulate: deps
 	@$(MAKE) --no-print-directory all
 	@$(BUILD)/bowline-sim --seeds $(SEEDS) --jobs $$(nproc) --shrink
+
+# A week of virtual time for each topology, and the rates, in docs/simulation-runs.md.
+simulate-page: deps
+	@$(MAKE) --no-print-directory all
+	@tools/simulation_page.py $(BUILD)/bowline-sim --jobs $$(nproc)
 
 # Every protocol with every kind of fault, and the diagram of docs/lab.md.
 lab: all

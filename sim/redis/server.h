@@ -73,6 +73,7 @@ model_link *model_link_open(model_server *server, void *link_data, const char *c
                             int64_t now_us);
 /* now_us: the wall clock of the server, in microseconds since 1970.  It may jump. */
 void model_link_feed(model_link *link, const char *bytes, size_t size, int64_t now_us);
+bool model_link_has_run_script(const model_link *link);
 /* The link is gone; this frees it. */
 void model_link_closed(model_link *link);
 

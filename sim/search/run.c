@@ -5,6 +5,7 @@
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
 #include "sim/search/alone.h"
+#include "sim/search/epoch.h"
 #include "sim/search/left.h"
 
 #include <inttypes.h>
@@ -391,6 +392,8 @@ static void begin(const sim_plan *plan)
     if (rules.grace_ns != SIM_NEVER && plan->servers.topology == SIM_SINGLE &&
         plan->length_ms <= ALONE_MAX_MS)
         sim_alone_begin(plan->clients_count, process_of);
+    if (plan->servers.topology == SIM_SENTINEL)
+        sim_epoch_begin(w.servers, sim_deploy_count(&servers), plan->clients_count, process_of);
     for (unsigned i = 0; i < plan->faults_count; i++) {
         if (plan->faults[i].is_absent || plan->faults[i].at_ms >= plan->length_ms)
             continue;

@@ -226,6 +226,25 @@ void sim_deploy_free(sim_deploy *deploy)
     free(deploy);
 }
 
+/* ---- sentinels ------------------------------------------------------------------------------- */
+
+uint64_t sim_deploy_epoch_of(const sim_deploy *deploy, unsigned server)
+{
+    return server < data_servers(&deploy->plan) ? sim_sentinels_epoch_of(deploy->sentinels, server)
+                                                : 0;
+}
+
+int64_t sim_deploy_epoch_since(const sim_deploy *deploy, uint64_t epoch)
+{
+    return sim_sentinels_know_since(deploy->sentinels, epoch);
+}
+
+void sim_deploy_each_user(const sim_deploy *deploy, unsigned server,
+                          void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg)
+{
+    sim_node_each_user(deploy->nodes[server], visit, arg);
+}
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static bool has_replication(const sim_deploy *deploy, unsigned server)

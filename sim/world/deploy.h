@@ -80,6 +80,13 @@ void sim_deploy_move_slot(sim_deploy *deploy, const char *key, unsigned server);
 /* The name service answers, or it does not. */
 void sim_deploy_names(sim_deploy *deploy, bool answers);
 
+/* ---- sentinels: see sentinels.h and node.h; there must be some ------------------------------- */
+
+uint64_t sim_deploy_epoch_of(const sim_deploy *deploy, unsigned server);
+int64_t  sim_deploy_epoch_since(const sim_deploy *deploy, uint64_t epoch);
+void     sim_deploy_each_user(const sim_deploy *deploy, unsigned server,
+                              void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg);
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Calls visit for each key of a server that clients use, if its time is not over.  What visit is

@@ -22,6 +22,8 @@ typedef struct link {
     sim_node       *node;
     sim_connection *connection;
     model_link     *model;
+    sim_host        from;
+    int64_t         opened_at;
     bool            closes;
 } link;
 
@@ -71,6 +73,15 @@ unsigned sim_node_links(const sim_node *node)
     for (const link *l = node->links; l != NULL; l = l->next)
         count++;
     return count;
+}
+
+void sim_node_each_user(const sim_node *node,
+                        void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg)
+{
+    for (const link *l = node->links; l != NULL; l = l->next) {
+        if (model_link_has_run_script(l->model))
+            visit(arg, l->from, l->opened_at);
+    }
 }
 
 /* ---- what the server calls ------------------------------------------------------------------- */
@@ -156,7 +167,11 @@ static void *accepted(void *service, sim_connection *connection, sim_host from)
     char           address[ADDRESS_MAX];
 
     (void)snprintf(address, sizeof address, "%s:%u", inet_ntoa(ip), 20000 + node->ports++ % 40000);
-    *l          = (link){ .next = node->links, .node = node, .connection = connection };
+    *l          = (link){ .next       = node->links,
+                          .node       = node,
+                          .connection = connection,
+                          .from       = from,
+                          .opened_at  = sim_now() };
     l->model    = model_link_open(node->server, l, address, sim_node_wall_us(node));
     node->links = l;
     return l;

@@ -67,6 +67,10 @@ uint16_t sim_node_port(const sim_node *node);
 /* Connections that it knows. */
 unsigned sim_node_links(const sim_node *node);
 
+/* Calls visit for each connection that has run a script, with the time since when it is open. */
+void sim_node_each_user(const sim_node *node,
+                        void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg);
+
 /* ---- as the functions of server.h; nothing happens if it does not run ------------------------ */
 
 void sim_node_follow(sim_node *node, const char *host, uint16_t port);

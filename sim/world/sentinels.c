@@ -34,6 +34,9 @@ struct sim_sentinels {
     sim_sentinels_settings settings;
     uint64_t               seed;
     sentinel              *all;
+    uint64_t              *epochs;   /* of each server, as a primary */
+    uint64_t               known;    /* the highest epoch that most of the sentinels know */
+    int64_t                known_at; /* since then */
 };
 
 static uint64_t draw(sim_sentinels *s, uint64_t below)
@@ -79,14 +82,30 @@ static void announce(const sentinel *one)
     sim_node_set_services(s->nodes[one->node], &view);
 }
 
+static unsigned count_knowing(const sim_sentinels *s, uint64_t epoch)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < s->settings.count; i++)
+        count += s->all[i].epoch >= epoch;
+    return count;
+}
+
 static void believe(sentinel *one, unsigned primary, uint64_t epoch)
 {
+    sim_sentinels *s = one->owner;
+
     sim_say("sentinel %u: the primary is %u, epoch %u", one->node, primary, (unsigned)epoch);
     one->primary    = primary;
     one->epoch      = epoch;
     one->is_down    = false;
     one->reached_at = sim_now();
     announce(one);
+    s->epochs[primary] = epoch;
+    if (epoch > s->known && count_knowing(s, epoch) > s->settings.count / 2) {
+        s->known    = epoch;
+        s->known_at = sim_now();
+    }
 }
 
 /* ---- roles ----------------------------------------------------------------------------------- */
@@ -240,6 +259,16 @@ void sim_sentinels_started(sim_sentinels *s, unsigned node)
         announce(&s->all[node - s->settings.servers]);
 }
 
+uint64_t sim_sentinels_epoch_of(const sim_sentinels *s, unsigned server)
+{
+    return s->epochs[server];
+}
+
+int64_t sim_sentinels_know_since(const sim_sentinels *s, uint64_t epoch)
+{
+    return s->known >= epoch ? s->known_at : SIM_NEVER;
+}
+
 void sim_sentinels_failover(sim_sentinels *s)
 {
     for (unsigned i = 0; i < s->settings.count; i++) {
@@ -262,7 +291,10 @@ sim_sentinels *sim_sentinels_new(sim_node *const *nodes, sim_replication *replic
         .settings    = *settings,
         .seed        = settings->seed,
         .all         = bwl_room_for(settings->count, sizeof(sentinel)),
+        .epochs      = bwl_room_for(settings->servers, sizeof(uint64_t)),
+        .known       = 1,
     };
+    s->epochs[0] = 1;
     for (unsigned i = 0; i < settings->count; i++) {
         sentinel *one = &s->all[i];
         *one          = (sentinel){ .owner = s, .node = settings->servers + i, .epoch = 1 };
@@ -280,6 +312,7 @@ void sim_sentinels_free(sim_sentinels *s)
         sim_cancel(&s->all[i].look);
         sim_cancel(&s->all[i].promotes);
     }
+    free(s->epochs);
     free(s->all);
     free(s);
 }

@@ -34,5 +34,10 @@ void           sim_sentinels_free(sim_sentinels *sentinels); /* takes NULL */
 /* A sentinel was started again: it has the view that it had. */
 void sim_sentinels_started(sim_sentinels *sentinels, unsigned node);
 
+/* The epoch in which this server became the primary; 0: it never did. */
+uint64_t sim_sentinels_epoch_of(const sim_sentinels *sentinels, unsigned server);
+/* Since when most of the sentinels have known this epoch, or a higher one; SIM_NEVER: they do not. */
+int64_t sim_sentinels_know_since(const sim_sentinels *sentinels, uint64_t epoch);
+
 /* SENTINEL FAILOVER: all servers may be alive. */
 void sim_sentinels_failover(sim_sentinels *sentinels);

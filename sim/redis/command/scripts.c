@@ -71,6 +71,7 @@ static void run(model_call *call, model_text sha1, size_t keys)
 {
     bool was_owner = owns(call, keys);
 
+    call->link->has_run_script = true;
     compare_released(call, sha1, keys);
     model_script_run(call, sha1, keys);
     if (!was_owner || owns(call, keys))

@@ -66,6 +66,11 @@ void model_link_forget(model_link *link)
     free(link);
 }
 
+bool model_link_has_run_script(const model_link *link)
+{
+    return link->has_run_script;
+}
+
 void model_link_closed(model_link *link)
 {
     model_link_forget(link);

@@ -40,7 +40,8 @@ struct model_link {
     unsigned           flags;
     model_transaction  transaction;
     model_wait         wait;
-    uint64_t           written;                       /* the offset behind its last command */
+    uint64_t           written; /* the offset behind its last command */
+    bool               has_run_script;
     uint64_t           released;                      /* scripts.c: hashes of a value ... */
     uint64_t           released_by;                   /* ... and of a script; 0: nothing */
     model_bytes        in;                            /* input.c */

@@ -127,6 +127,15 @@ static void draw_client(sim_plan *plan, plan_client *ret_client, uint64_t *seed)
         ret_client->load.names = plan->clients[0].load.names;
 }
 
+static void cut_pair(plan_fault *ret_fault, const sim_plan *plan, uint64_t *seed)
+{
+    unsigned servers = sim_deploy_count(&plan->servers) - plan->servers.sentinels;
+
+    ret_fault->server = (unsigned)draw(seed, servers);
+    ret_fault->target = servers + (unsigned)draw(seed, plan->servers.sentinels);
+    ret_fault->amount = PLAN_CUT_FROM | PLAN_CUT_TO | PLAN_CUT_PAIR;
+}
+
 static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_kind kind,
                        uint64_t *seed)
 {
@@ -148,6 +157,8 @@ static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_k
     case FAULT_SERVERS_CUT:
         ret_fault->target = (unsigned)draw(seed, sim_deploy_count(&plan->servers));
         ret_fault->amount = between(seed, 1, 3) | (draw(seed, 2) == 0 ? PLAN_CUT_ALL : 0);
+        if (plan->servers.topology == SIM_SENTINEL && draw(seed, 2) == 0)
+            cut_pair(ret_fault, plan, seed);
         break;
     case FAULT_LOCK_TAKEN:
     case FAULT_LOCK_DENIED:

@@ -46,6 +46,7 @@ enum {
     PLAN_CUT_FROM = 1, /* what the server sends */
     PLAN_CUT_TO   = 2,
     PLAN_CUT_ALL  = 4, /* all other servers */
+    PLAN_CUT_PAIR = 8, /* the server and the target from all others: a sentinel with its primary */
 };
 
 typedef struct plan_fault {

@@ -96,16 +96,27 @@ static void cut(const plan_fault *fault, bool up, bool down, bool is_cut)
         sim_way_cut(fault->server, CLIENT_HOST + fault->target, is_cut);
 }
 
-static void cut_servers(const plan_fault *fault, bool is_cut)
+static void cut_from_others(unsigned server, const plan_fault *fault, bool is_cut)
 {
+    bool is_pair = (fault->amount & PLAN_CUT_PAIR) != 0;
+
     for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++) {
-        if (i == fault->server || (i != fault->target && (fault->amount & PLAN_CUT_ALL) == 0))
+        bool is_one = i == fault->target;
+        if (i == server || (is_pair ? is_one || i == fault->server
+                                    : !is_one && (fault->amount & PLAN_CUT_ALL) == 0))
             continue;
         if ((fault->amount & PLAN_CUT_FROM) != 0)
-            sim_way_cut(fault->server, i, is_cut);
+            sim_way_cut(server, i, is_cut);
         if ((fault->amount & PLAN_CUT_TO) != 0)
-            sim_way_cut(i, fault->server, is_cut);
+            sim_way_cut(i, server, is_cut);
     }
+}
+
+static void cut_servers(const plan_fault *fault, bool is_cut)
+{
+    cut_from_others(fault->server, fault, is_cut);
+    if ((fault->amount & PLAN_CUT_PAIR) != 0)
+        cut_from_others(fault->target, fault, is_cut);
 }
 
 static void move_slot(const plan_fault *fault)

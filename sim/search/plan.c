@@ -131,9 +131,13 @@ static void cut_pair(plan_fault *ret_fault, const sim_plan *plan, uint64_t *seed
 {
     unsigned servers = sim_deploy_count(&plan->servers) - plan->servers.sentinels;
 
-    ret_fault->server = (unsigned)draw(seed, servers);
-    ret_fault->target = servers + (unsigned)draw(seed, plan->servers.sentinels);
-    ret_fault->amount = PLAN_CUT_FROM | PLAN_CUT_TO | PLAN_CUT_PAIR;
+    if (draw(seed, 2) == 0)
+        ret_fault->server = (unsigned)draw(seed, servers);
+    else
+        ret_fault->server = 0; /* the primary at first */
+    ret_fault->length_ms = between(seed, 10000, 60000);
+    ret_fault->target    = servers + (unsigned)draw(seed, plan->servers.sentinels);
+    ret_fault->amount    = PLAN_CUT_FROM | PLAN_CUT_TO | PLAN_CUT_PAIR;
 }
 
 static void draw_fault(const sim_plan *plan, plan_fault *ret_fault, plan_fault_kind kind,

@@ -430,8 +430,8 @@ static void take_events(loop *c)
     }
 }
 
-/* The descriptor of the hold is readable exactly while bowline_hold_left_ms is 0.  Time passes between
- * two calls, so it is asked before and after. */
+/* The descriptor of the hold is readable exactly while bowline_hold_left_ms is 0.  Time passes
+ * between two calls, so it is asked before and after. */
 static void check_lost_fd(loop *c, activity *a, bool was_lost, bool has_time)
 {
     if (has_time ? was_lost : !is_readable(a->lost_fd))

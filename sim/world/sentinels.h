@@ -36,7 +36,8 @@ void sim_sentinels_started(sim_sentinels *sentinels, unsigned node);
 
 /* The epoch in which this server became the primary; 0: it never did. */
 uint64_t sim_sentinels_epoch_of(const sim_sentinels *sentinels, unsigned server);
-/* Since when most of the sentinels have known this epoch, or a higher one; SIM_NEVER: they do not. */
+/* Since when most of the sentinels have known this epoch, or a higher one; SIM_NEVER: they do
+ * not. */
 int64_t sim_sentinels_know_since(const sim_sentinels *sentinels, uint64_t epoch);
 
 /* SENTINEL FAILOVER: all servers may be alive. */

@@ -72,7 +72,7 @@ static void compare(void *arg, sim_host host, int64_t opened_at)
                sim_process_name(client->process), epoch, client->newest);
 }
 
-static void each_user(void (*visit)(void *arg, sim_host client, int64_t opened_at))
+static void each_user(sim_visit_user *visit)
 {
     for (unsigned i = 0; i < w.count; i++) {
         uint64_t epoch = sim_deploy_epoch_of(w.servers, i);

@@ -239,8 +239,8 @@ int64_t sim_deploy_epoch_since(const sim_deploy *deploy, uint64_t epoch)
     return sim_sentinels_know_since(deploy->sentinels, epoch);
 }
 
-void sim_deploy_each_user(const sim_deploy *deploy, unsigned server,
-                          void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg)
+void sim_deploy_each_user(const sim_deploy *deploy, unsigned server, sim_visit_user *visit,
+                          void *arg)
 {
     sim_node_each_user(deploy->nodes[server], visit, arg);
 }

@@ -84,8 +84,7 @@ void sim_deploy_names(sim_deploy *deploy, bool answers);
 
 uint64_t sim_deploy_epoch_of(const sim_deploy *deploy, unsigned server);
 int64_t  sim_deploy_epoch_since(const sim_deploy *deploy, uint64_t epoch);
-void     sim_deploy_each_user(const sim_deploy *deploy, unsigned server,
-                              void (*visit)(void *arg, sim_host client, int64_t opened_at),
+void     sim_deploy_each_user(const sim_deploy *deploy, unsigned server, sim_visit_user *visit,
                               void *arg);
 
 /* ---- keys ------------------------------------------------------------------------------------ */

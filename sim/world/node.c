@@ -75,8 +75,7 @@ unsigned sim_node_links(const sim_node *node)
     return count;
 }
 
-void sim_node_each_user(const sim_node *node,
-                        void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg)
+void sim_node_each_user(const sim_node *node, sim_visit_user *visit, void *arg)
 {
     for (const link *l = node->links; l != NULL; l = l->next) {
         if (model_link_has_run_script(l->model))

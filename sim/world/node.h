@@ -68,8 +68,8 @@ uint16_t sim_node_port(const sim_node *node);
 unsigned sim_node_links(const sim_node *node);
 
 /* Calls visit for each connection that has run a script, with the time since when it is open. */
-void sim_node_each_user(const sim_node *node,
-                        void (*visit)(void *arg, sim_host client, int64_t opened_at), void *arg);
+typedef void sim_visit_user(void *arg, sim_host client, int64_t opened_at);
+void         sim_node_each_user(const sim_node *node, sim_visit_user *visit, void *arg);
 
 /* ---- as the functions of server.h; nothing happens if it does not run ------------------------ */
 

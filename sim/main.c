@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +244,15 @@ static totals run_jobs(const options *o)
     return all;
 }
 
+static double cpu_seconds(int of)
+{
+    struct rusage used = { 0 };
+
+    (void)getrusage(of, &used); /* the arguments are valid */
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
 int main(int argc, char **argv)
 {
     options o     = { .first = 1, .last = 100, .jobs = 1, .rest = sim_rest_all() };
@@ -254,7 +264,7 @@ int main(int argc, char **argv)
     sim_say_begin(o.shows);
     totals all     = o.jobs > 1 ? run_jobs(&o) : run_seeds(&o, 0);
     double seconds = bwl_seconds() - began;
-    double cpu     = seconds * o.jobs;
+    double cpu     = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
     (void)printf("%" PRIu64 " worlds, %.1f virtual hours, %" PRIu64 " operations (%" PRIu64
                  " acquires), %" PRIu64 " events in %.1f s;\n"
                  "in a second of a CPU %.2f hours and %.0f operations\n",

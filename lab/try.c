@@ -222,7 +222,11 @@ static bool write_schedule(const trial *t)
     if (set->svg != NULL)
         is_good = write_drawing(set->svg, &picture);
     if (set->json)
-        bwl_record_write(stdout, set->operands[0], &picture, worst->path);
+        bwl_record_write(stdout, set->operands[0],
+                         &(bwl_record){ .world      = world,
+                                        .broken     = invariant,
+                                        .path_count = worst->path_count,
+                                        .path       = worst->path });
     else if (set->mermaid)
         bwl_mermaid(stdout, &picture);
     else

@@ -1,7 +1,7 @@
 /*
- * draw.c -- a picture as text.  See picture.h.
+ * draw.c -- a diagram as text.  See diagram.h.
  */
-#include "lab/report/picture.h"
+#include "lab/report/diagram.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <string.h>
@@ -66,11 +66,16 @@ void bwl_mermaid(FILE *out, const bwl_picture *picture)
     (void)fputs("    participant redis\n", out);
     for (size_t i = 0; i < picture->rows_count; i++)
         put_row(out, &picture->rows[i]);
-    if (picture->broken != 0)
-        bwl_put(out, "    Note over A,redis: %s\n", plain(bwl_picture_moral(picture)).of);
+    note_over(out, "A,redis", picture->moral);
 }
 
-enum { LANE_WIDTH = 24, MARGIN = 8, ROW_MAX = 200 };
+enum {
+    LANE_WIDTH = 24,
+    MARGIN     = 8,
+    ROW_LEAST  = 200,
+    EFFECT_MAX = 120, /* right of the server's lane */
+    ROW_MAX    = MARGIN + BWL_LANES_MAX * LANE_WIDTH + EFFECT_MAX,
+};
 
 typedef struct paper {
     FILE              *out;
@@ -92,12 +97,14 @@ static unsigned server_lane(const paper *p)
 
 static void write_at(paper *p, unsigned column, const char *what)
 {
-    size_t size = strlen(what);
+    size_t   size = strlen(what);
+    unsigned end  = server_lane(p) + EFFECT_MAX;
 
-    if (column >= ROW_MAX)
+    end = end > ROW_LEAST ? end : ROW_LEAST;
+    if (column >= end)
         return;
-    if (size > ROW_MAX - column)
-        size = ROW_MAX - column;
+    if (size > end - column)
+        size = end - column;
     memcpy(p->row + column, what, size);
 }
 
@@ -223,7 +230,7 @@ static void draw_head(paper *p)
     write_at(p, 3, "ms");
     for (unsigned i = 0; i < p->picture->clients; i++)
         write_at(p, lane(i), (char[]){ bwl_client_name(i), '\0' });
-    write_at(p, server_lane(p), p->picture->scenario->servers == 1 ? "redis" : "servers");
+    write_at(p, server_lane(p), p->picture->server);
     end_row(p);
 }
 
@@ -234,16 +241,6 @@ void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture)
     draw_head(&p);
     for (size_t i = 0; i < picture->rows_count; i++)
         draw_row(&p, &picture->rows[i]);
-    if (picture->broken != 0)
-        bwl_put(out, "%s=> %s\n", prefix, bwl_picture_moral(picture).of);
-}
-
-void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found)
-{
-    bwl_picture picture;
-
-    assert(found->verdict == BWL_BROKEN);
-    picture = bwl_picture_of(s, found->path, found->path_count, found->broken);
-    bwl_draw_picture(out, prefix, &picture);
-    bwl_picture_free(&picture);
+    if (picture->moral.of[0] != '\0')
+        bwl_put(out, "%s=> %s\n", prefix, picture->moral.of);
 }

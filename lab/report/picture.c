@@ -16,6 +16,8 @@ typedef struct walk {
     int              push_row[BWL_CLIENTS_MAX]; /* the row of the push to it */
 } walk;
 
+_Static_assert(BWL_CLIENTS_MAX <= (unsigned)BWL_LANES_MAX, "a lane for each client");
+
 static bwl_lane lane_of(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
@@ -29,18 +31,15 @@ static bwl_lane lane_of(const bwl_world *w, unsigned client)
 
 static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
 {
-    bwl_picture *p = k->picture;
-    bwl_row     *row;
+    bwl_picture *p   = k->picture;
+    bwl_row     *row = bwl_picture_add(p, (bwl_row){
+                                              .kind   = kind,
+                                              .step   = k->step,
+                                              .client = client,
+                                              .at     = k->w->now - k->started,
+                                              .from   = BWL_NO_ROW,
+                                      });
 
-    p->rows = bwl_grow(p->rows, &p->rows_capacity, p->rows_count, sizeof p->rows[0]);
-    row     = &p->rows[p->rows_count++];
-    *row    = (bwl_row){
-           .kind   = kind,
-           .step   = k->step,
-           .client = client,
-           .at     = k->w->now - k->started,
-           .from   = BWL_NO_ROW,
-    };
     for (unsigned i = 0; i < p->clients; i++)
         row->lanes[i] = lane_of(k->w, i);
     return row;
@@ -310,11 +309,10 @@ bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, un
                            unsigned broken)
 {
     bwl_picture p = {
-        .scenario = s,
-        .title    = s->name,
-        .clients  = s->clients,
-        .steps    = count,
-        .broken   = broken,
+        .title   = s->name,
+        .server  = s->servers == 1 ? "redis" : "servers",
+        .clients = s->clients,
+        .moral   = broken != 0 ? bwl_picture_moral(count, broken) : bwl_say("%s", ""),
     };
     bwl_world before;
     bwl_world w;
@@ -331,14 +329,18 @@ bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, un
     return p;
 }
 
-void bwl_picture_free(bwl_picture *picture)
+bwl_text bwl_picture_moral(unsigned steps, unsigned broken)
 {
-    free(picture->rows);
-    *picture = (bwl_picture){ 0 };
+    return bwl_say("broken in %u steps: %s: %s.", steps, bwl_invariant_label(broken),
+                   bwl_invariant_sentence(broken));
 }
 
-bwl_text bwl_picture_moral(const bwl_picture *picture)
+void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found)
 {
-    return bwl_say("broken in %u steps: %s: %s.", picture->steps,
-                   bwl_invariant_label(picture->broken), bwl_invariant_sentence(picture->broken));
+    bwl_picture picture;
+
+    assert(found->verdict == BWL_BROKEN);
+    picture = bwl_picture_of(s, found->path, found->path_count, found->broken);
+    bwl_draw_picture(out, prefix, &picture);
+    bwl_picture_free(&picture);
 }

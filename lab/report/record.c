@@ -426,8 +426,7 @@ static void put_transition(FILE *out, bwl_transition transition, const char *say
     bwl_put(out, "}");
 }
 
-void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
-                      const bwl_transition *path)
+void bwl_record_write(FILE *out, const char *subject, const bwl_record *record)
 {
     bwl_world w;
 
@@ -436,17 +435,17 @@ void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture
     bwl_put(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
     put_string(out, subject);
     bwl_put(out, ",\n");
-    put_world(out, picture->scenario);
+    put_world(out, &record->world);
     bwl_put(out, "  \"invariant\": ");
-    put_string(out, bwl_invariant_label(picture->broken));
+    put_string(out, bwl_invariant_label(record->broken));
     bwl_put(out, ",\n  \"sentence\": ");
-    put_string(out, bwl_invariant_sentence(picture->broken));
+    put_string(out, bwl_invariant_sentence(record->broken));
     bwl_put(out, ",\n  \"transitions\": [\n");
-    bwl_world_start(&w, picture->scenario);
-    for (unsigned i = 0; i < picture->steps; i++) {
-        put_transition(out, path[i], bwl_transition_words(&w, path[i]).of);
-        bwl_world_perform(&w, path[i]);
-        (void)fputs(i + 1 < picture->steps ? ",\n" : "\n", out);
+    bwl_world_start(&w, &record->world);
+    for (unsigned i = 0; i < record->path_count; i++) {
+        put_transition(out, record->path[i], bwl_transition_words(&w, record->path[i]).of);
+        bwl_world_perform(&w, record->path[i]);
+        (void)fputs(i + 1 < record->path_count ? ",\n" : "\n", out);
     }
     bwl_put(out, "  ]\n}\n");
 }

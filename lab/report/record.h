@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lab/report/picture.h"
+#include "lab/search/explore.h"
 #include "lab/base/say.h"
 #include <stdio.h>
 
@@ -26,9 +26,9 @@ typedef struct bwl_record {
     bwl_transition *path; /* freed by bwl_record_free */
 } bwl_record;
 
-/* `subject` is the name for bwl_subject_find. */
-void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
-                      const bwl_transition *path);
+/* `subject` is the name for bwl_subject_find.  Of the record, its own and the version are not used:
+ * a name may be longer, and the version is that of this program. */
+void bwl_record_write(FILE *out, const char *subject, const bwl_record *record);
 
 /* False: reterr has what, why, and what to type.  A schedule may name a protocol in a shared
  * object, and may come from an untrusted source: that file is loaded only if it is `own`, which may

@@ -1,11 +1,11 @@
 /*
- * svg.c -- a picture as SVG.  See picture.h.
+ * svg.c -- a picture as SVG.  See diagram.h.
  *
  * The positions of rows are computed first; then it writes the lanes, the bars on them, the arrows
  * and the labels.  A command that is executed in a later row is a slanted arrow; one that is never
  * executed ends halfway.
  */
-#include "lab/report/picture.h"
+#include "lab/report/diagram.h"
 #include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
@@ -145,7 +145,7 @@ static void draw_lanes(const sheet *s)
         line(s, "", lane_x(i), HEAD - 12, lane_x(i), s->height);
         draw_bars(s, i);
     }
-    words(s, server_x(s) - 14, HEAD - 20, "h", "redis");
+    words(s, server_x(s) - 14, HEAD - 20, "h", s->picture->server);
     line(s, "", server_x(s), HEAD - 12, server_x(s), s->height);
 }
 
@@ -248,9 +248,8 @@ static void draw_row(const sheet *s, size_t i)
 /* What broke, in lines that fit. */
 static void draw_moral(const sheet *s, int y)
 {
-    bwl_text    moral = bwl_picture_moral(s->picture);
-    size_t      most  = (size_t)(server_x(s) + RIGHT) / MESSAGE;
-    const char *at    = moral.of;
+    size_t      most = (size_t)(server_x(s) + RIGHT) / MESSAGE;
+    const char *at   = s->picture->moral.of;
 
     while (*at != '\0') {
         size_t size = strlen(at);
@@ -273,7 +272,7 @@ void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
     int   height;
 
     place_rows(&s);
-    height = s.height + (picture->broken != 0 ? 4 * (LINE + 2) : 8);
+    height = s.height + (picture->moral.of[0] != '\0' ? 4 * (LINE + 2) : 8);
     bwl_put(out, "<svg class=\"lanes\" role=\"img\"%s viewBox=\"0 0 %d %d\"",
             is_alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", width, height);
     bwl_put(out, " style=\"max-width:%dpx\">\n<title>", width * 5 / 4);
@@ -284,7 +283,7 @@ void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
     draw_lanes(&s);
     for (size_t i = 0; i < picture->rows_count; i++)
         draw_row(&s, i);
-    if (picture->broken != 0)
+    if (picture->moral.of[0] != '\0')
         draw_moral(&s, s.height + LINE + 4);
     bwl_put(out, "</svg>\n");
     free(s.y);

@@ -149,16 +149,13 @@ TEST(empty_schedule_is_a_head_without_rows)
 
 TEST(empty_schedule_is_json_without_a_broken_invariant)
 {
-    bwl_scenario s       = world_of(2);
-    bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
-    bwl_record   record;
-    bwl_text     why[3];
+    bwl_record record = { .world = world_of(2), .broken = BWL_INVARIANT_ONE_HOLDER };
+    bwl_text   why[3];
 
-    bwl_record_write(fresh(), "token", &picture, NULL);
+    bwl_record_write(fresh(), "token", &record);
     assert_non_null(strstr(printed(), "\"transitions\": [\n  ]\n}\n"));
     assert_false(bwl_record_read(&record, printed(), paper.size, NULL, why));
     assert_non_null(strstr(why[1].of, "it was changed since it was written"));
-    bwl_picture_free(&picture);
 }
 
 TEST(empty_matrix_is_a_page)
@@ -210,13 +207,14 @@ TEST(longest_schedule_is_read_back)
 
     assert_non_null(path);
     assert_int_equal(walk(&s, path, LONG), LONG);
-    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_INVARIANT_ONE_HOLDER);
-    bwl_record_write(fresh(), "token", &picture, path);
+    record = (bwl_record){
+        .world = s, .broken = BWL_INVARIANT_ONE_HOLDER, .path_count = LONG, .path = path
+    };
+    bwl_record_write(fresh(), "token", &record);
     assert_int_equal(count_of(printed(), "{\"do\": "), LONG);
     assert_true(paper.size < BWL_RECORD_SIZE_MAX);
     assert_false(bwl_record_read(&record, printed(), paper.size, NULL, why));
     assert_non_null(strstr(why[1].of, "does not break \"one holder\""));
-    bwl_picture_free(&picture);
     free(path);
 }
 
@@ -264,32 +262,29 @@ TEST(name_is_escaped_on_the_page)
 /* JSON keeps every byte. */
 TEST(name_is_read_back_from_json)
 {
-    static const char name[]  = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
-    bwl_scenario      s       = world_of(2);
-    bwl_picture       picture = bwl_picture_of(&s, NULL, 0, BWL_INVARIANT_ONE_HOLDER);
+    static const char name[] = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
+    bwl_record        record = { .world = world_of(2), .broken = BWL_INVARIANT_ONE_HOLDER };
     char              back[sizeof name + 8];
 
-    bwl_record_write(fresh(), name, &picture, NULL);
+    bwl_record_write(fresh(), name, &record);
     const char *at = strstr(printed(), "\"subject\": ");
     assert_non_null(at);
     at += strlen("\"subject\": ");
     bwl_json r = bwl_json_of(at, paper.size - (size_t)(at - printed()));
     assert_true(bwl_json_string(&r, back, sizeof back));
     assert_string_equal(back, name);
-    bwl_picture_free(&picture);
 }
 
 /* ; ends a statement of Mermaid, # begins an entity, and a tag would be HTML. */
 TEST(text_is_escaped_in_mermaid)
 {
-    bwl_scenario s       = world_of(2);
-    bwl_row      rows[5] = {
-             row_of(BWL_ROW_ASK, 0, "SET <a>; #1"), row_of(BWL_ROW_SERVED, 1, "SET <a>; #1"),
-             row_of(BWL_ROW_ANSWER, 0, "<b>; #2"),  row_of(BWL_ROW_CLIENT, 0, "<c>; #3"),
-             row_of(BWL_ROW_TIME, 0, "<d>; #4"),
+    bwl_row rows[5] = {
+        row_of(BWL_ROW_ASK, 0, "SET <a>; #1"), row_of(BWL_ROW_SERVED, 1, "SET <a>; #1"),
+        row_of(BWL_ROW_ANSWER, 0, "<b>; #2"),  row_of(BWL_ROW_CLIENT, 0, "<c>; #3"),
+        row_of(BWL_ROW_TIME, 0, "<d>; #4"),
     };
     bwl_picture picture = {
-        .scenario = &s, .title = NASTY, .clients = 2, .rows = rows, .rows_count = 5
+        .server = "redis", .title = NASTY, .clients = 2, .rows = rows, .rows_count = 5
     };
 
     rows[0].cause  = bwl_say("<e>; #5");
@@ -318,10 +313,9 @@ static const char *line_of(const char *text, unsigned number)
 
 TEST(each_lane_names_its_client)
 {
-    bwl_scenario s       = world_of(3);
-    bwl_row      rows[2] = { row_of(BWL_ROW_TIME, 0, "later"), row_of(BWL_ROW_SERVER, 0, "dies") };
-    bwl_picture  picture = {
-         .scenario = &s, .title = "lanes", .clients = 3, .rows = rows, .rows_count = 2
+    bwl_row     rows[2] = { row_of(BWL_ROW_TIME, 0, "later"), row_of(BWL_ROW_SERVER, 0, "dies") };
+    bwl_picture picture = {
+        .server = "redis", .title = "lanes", .clients = 3, .rows = rows, .rows_count = 2
     };
 
     rows[0].at       = 7;
@@ -354,11 +348,10 @@ TEST(each_lane_names_its_client)
 /* One bar for the whole hold, beside another client's bar if both are sure. */
 TEST(two_holders_are_two_bars_side_by_side)
 {
-    bwl_scenario s       = world_of(2);
-    bwl_row      rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),
-                             row_of(BWL_ROW_TIME, 0, "3"), row_of(BWL_ROW_TIME, 0, "4") };
-    bwl_picture  picture = {
-         .scenario = &s, .title = "bars", .clients = 2, .rows = rows, .rows_count = 4
+    bwl_row     rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),
+                            row_of(BWL_ROW_TIME, 0, "3"), row_of(BWL_ROW_TIME, 0, "4") };
+    bwl_picture picture = {
+        .server = "redis", .title = "bars", .clients = 2, .rows = rows, .rows_count = 4
     };
     int y[2], height[2];
 

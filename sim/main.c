@@ -3,10 +3,12 @@
  *
  *      bowline-sim --seeds 1..1000         runs the worlds of these seeds, in --jobs processes
  *      bowline-sim --seed 27 --show        runs one, and shows what happens
- *      bowline-sim --seed 27 --shrink      looks for the smallest part of it that fails
+ *      bowline-sim --seed 27 --shrink      looks for the smallest part of it that fails, and draws
+ *                                          its end; --svg FILE draws it for a browser
  *      bowline-sim --seeds 1..300 --first  ends at the first world that fails
  */
 #include "sim/kernel/say.h"
+#include "sim/search/picture.h"
 #include "sim/search/shrink.h"
 
 #include "lab/base/memory.h"
@@ -19,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SHRINK_RUNS = 400, TWICE_IN = 16, JOBS_MAX = 64 };
+enum { ROWS = 60, SHRINK_RUNS = 400, TWICE_IN = 16, JOBS_MAX = 64 };
 
 typedef struct options {
     uint64_t     first;
@@ -31,6 +33,7 @@ typedef struct options {
     bool         only_first; /* ends at the first failure, and names each seed before it runs */
     sim_rest     rest;
     sim_topology only; /* 0: any */
+    const char  *svg;  /* NULL: none */
 } options;
 
 typedef struct totals {
@@ -65,6 +68,23 @@ static void print_rest(uint64_t seed, sim_topology only, const sim_rest *rest)
     (void)printf("%s --show\n", rest->is_plain ? " --plain" : "");
 }
 
+/* Runs the rest once more. */
+static void draw(const options *o, uint64_t seed, const sim_rest *rest)
+{
+    sim_plan   plan;
+    sim_result result;
+
+    sim_plan_draw(&plan, seed, o->only);
+    sim_plan_leave(&plan, rest);
+    sim_picture_begin();
+    sim_run(&plan, &result);
+    if (o->svg == NULL)
+        sim_picture_draw(stdout, ROWS, result.failure);
+    else if (!sim_picture_svg(o->svg, ROWS, result.failure))
+        exit(EXIT_FAILURE);
+    sim_picture_end();
+}
+
 static void run_one(const options *o, uint64_t seed, totals *all)
 {
     sim_plan   plan;
@@ -97,11 +117,14 @@ static void run_one(const options *o, uint64_t seed, totals *all)
     all->hours += (double)result.virtual_ns / 3.6e12;
     if (result.failed || o->prints)
         print_result(seed, &result);
+    sim_rest rest = o->rest;
     if (result.failed && o->shrinks) {
-        sim_rest rest = sim_shrink(seed, o->only, &result, SHRINK_RUNS);
+        rest = sim_shrink(seed, o->only, &result, SHRINK_RUNS);
         print_result(seed, &result);
         print_rest(seed, o->only, &rest);
     }
+    if ((result.failed && o->shrinks) || o->svg != NULL)
+        draw(o, seed, &rest);
 }
 
 static bool read_activities(sim_rest *rest, const char *text)
@@ -141,7 +164,7 @@ static int usage(void)
     (void)fputs(
         "usage: bowline-sim [--seeds FIRST..LAST] [--seed N] [--jobs N] [--show] [--shrink]\n"
         "           [--faults MASK] [--clients MASK] [--length MS] [--activities N,N...]\n"
-        "           [--plain] [--print] [--topology NAME] [--first]\n",
+        "           [--plain] [--print] [--topology NAME] [--first] [--svg FILE]\n",
         stderr);
     return 2;
 }
@@ -160,6 +183,7 @@ static const struct option table[] = {
     { "activities", required_argument, NULL, 'a' },
     { "topology", required_argument, NULL, 't' },
     { "first", no_argument, NULL, 'o' },
+    { "svg", required_argument, NULL, 'g' },
     { NULL, 0, NULL, 0 },
 };
 
@@ -182,11 +206,12 @@ static bool read_options(options *o, int argc, char **argv)
         case 'a': is_good = read_activities(&o->rest, optarg); break;
         case 't': is_good = read_topology(o, optarg); break;
         case 'o': o->only_first = true; break;
+        case 'g': o->svg = optarg; break;
         default: is_good = false;
         }
     }
     return is_good && optind == argc && o->jobs >= 1 && o->jobs <= JOBS_MAX &&
-           (!o->only_first || o->jobs == 1);
+           (!o->only_first || o->jobs == 1) && (o->svg == NULL || o->first == o->last);
 }
 
 static totals run_seeds(const options *o, unsigned job)

@@ -36,7 +36,7 @@ int bwl_complain(bwl_text what, const char *why, const char *type)
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')
-            (void)fprintf(stderr, "bowline-lab: %s\n", lines[i]);
+            (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, lines[i]);
     return BWL_EXIT_USAGE;
 }
 

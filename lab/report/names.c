@@ -2,11 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-char bwl_client_name(unsigned client)
-{
-    return (char)('A' + client);
-}
-
 bwl_text bwl_token_name(uint16_t token)
 {
     if (token == BWL_TOKEN_FOREIGN)

@@ -3,11 +3,11 @@
  */
 #pragma once
 
+#include "lab/draw/diagram.h"
 #include "lab/base/say.h"
 #include "lab/world/world.h"
 
-char     bwl_client_name(unsigned client); /* A, B, C */
-bwl_text bwl_token_name(uint16_t token);   /* A2: the second token of A */
+bwl_text bwl_token_name(uint16_t token); /* A2: the second token of A */
 
 const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lab/report/diagram.h"
+#include "lab/draw/diagram.h"
 #include "lab/search/explore.h"
 
 /* `broken`: invariants; 0: none. */

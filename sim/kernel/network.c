@@ -195,7 +195,7 @@ static void fail_client(sim_connection *c, int error)
 
     c->client = NULL;
     sim_cancel(&c->gives_up);
-    sim_say("#%u host %u: %s", c->number, c->from, strerror(error));
+    sim_say_client(c->from, "#%u host %u: %s", c->number, c->from, strerror(error));
     if (client != NULL)
         client->failed(c->client_arg, error);
 }
@@ -277,7 +277,7 @@ static void deliver_up(sim_connection *c)
         c->up.size -= s->size;
         tell_client(c); /* room to write */
         sim_trace_bytes(2, s->bytes, s->size);
-        sim_say_bytes(s->bytes, s->size, "#%u host %u -> %u  ", c->number, c->from, c->to);
+        sim_say_bytes(SIM_SAID_ASK, c->number, c->from, c->to, s->bytes, s->size);
         if (c->arg != NULL)
             c->service->received(c->arg, s->bytes, s->size);
         else
@@ -291,7 +291,7 @@ static void show_and_tell(sim_connection *c)
 {
     for (segment *s = c->down.first; s != NULL && sim_says(); s = s->next) {
         if (s->at == 0 && s->taken == 0)
-            sim_say_bytes(s->bytes, s->size, "#%u host %u <- %u  ", c->number, c->from, c->to);
+            sim_say_bytes(SIM_SAID_ANSWER, c->number, c->from, c->to, s->bytes, s->size);
     }
     tell_client(c);
 }
@@ -458,7 +458,7 @@ static void is_connected(void *arg)
     if (is_cut(&c->down))
         return; /* the answer is lost; the client gives up */
     c->is_connecting = false;
-    sim_say("#%u host %u is connected to %u", c->number, c->from, c->to);
+    sim_say_client(c->from, "#%u host %u is connected to %u", c->number, c->from, c->to);
     limit_silence(c);
     if (c->client != NULL)
         c->client->connected(c->client_arg);

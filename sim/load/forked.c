@@ -2,6 +2,7 @@
 
 #include "sim/kernel/descriptor.h"
 #include "sim/kernel/fork.h"
+#include "sim/kernel/network.h"
 #include "sim/kernel/say.h"
 
 #include <bowline/update.h>
@@ -144,7 +145,7 @@ void load_fork(load_program *program, const load_inherited *all, unsigned count)
     const char *name = sim_process_name(program->process);
     const char *what = sim_fork(be_child, &i);
 
-    sim_say("%s: fork: %s", name, what == NULL ? "OK" : what);
+    sim_say_client(sim_host_of(program->process), "%s: fork: %s", name, what == NULL ? "OK" : what);
     if (what != NULL)
         check_fail("fork: %s: in a child, %s", name, what);
     program->plan.fork_ms *= 8;

@@ -7,6 +7,7 @@
 #include "sim/search/alone.h"
 #include "sim/search/epoch.h"
 #include "sim/search/left.h"
+#include "sim/search/picture.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ static void end_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
-    sim_say("FAULT ENDS %s", sim_fault_name(fault->kind));
+    sim_say_fault("FAULT ENDS %s", sim_fault_name(fault->kind));
     tell_check(fault, false);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED:
@@ -297,9 +298,9 @@ static void begin_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
-    sim_say("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
-            sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
-            fault->amount);
+    sim_say_fault("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
+                  sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
+                  fault->amount);
     tell_check(fault, true);
     if (w.plan->servers.topology == SIM_SINGLE && !w.plan->servers.forbids_info &&
         (fault->kind == FAULT_SERVER_KILLED || fault->kind == FAULT_SERVER_POWER))
@@ -403,6 +404,7 @@ static void begin(const sim_plan *plan)
     if (rules.grace_ns != SIM_NEVER && plan->servers.topology == SIM_SINGLE &&
         plan->length_ms <= ALONE_MAX_MS)
         sim_alone_begin(plan->clients_count, process_of);
+    sim_picture_run(plan, CLIENT_HOST, process_of);
     if (plan->servers.topology == SIM_SENTINEL)
         sim_epoch_begin(w.servers, sim_deploy_count(&servers), plan->clients_count, process_of);
     for (unsigned i = 0; i < plan->faults_count; i++) {

@@ -19,7 +19,7 @@ BELOW_ENGINES = ["src/net", "src/net/tls", "src/base", "src/lock", *PURE]
 REDIS = ["src/engine/redis", "src/engine/redis/topology", "src/engine/redis/session", "src/engine/redis/wire"]
 ENGINES = ["src/engine/file", "src/engine/thread", *REDIS]
 MACHINE = ["src/lock", *PURE]
-LAB = [f"lab/{folder}" for folder in ("base", "model", "world", "mutant", "search", "scenario", "report", "replay")]
+LAB = [f"lab/{folder}" for folder in ("base", "draw", "model", "world", "mutant", "search", "scenario", "report", "replay")]
 CLI = [f"cli/{folder}" for folder in ("text", "settings", "fence", "run", "command")]
 BENCH = [f"bench/{folder}" for folder in ("base", "world", "harness", "sides", "duel", "measure")]
 LIBRARY = ["src/runtime", "src/engine", *ENGINES, *BELOW_ENGINES]
@@ -52,8 +52,9 @@ MODULE_MAY_INCLUDE = {
     "lab/mutant": ["lab/world", "lab/model", "lab/base", *MACHINE],
     "lab/search": ["lab/world", "lab/base", *MACHINE],
     "lab/scenario": ["lab/mutant", "lab/world", "lab/model", "lab/base", *MACHINE],
-    "lab/report": ["lab/search", "lab/scenario", "lab/world", "lab/base", *MACHINE],
-    "lab/replay": ["lab/report", "lab/world", "lab/model", "lab/base", "src/engine/redis/wire", *MACHINE],
+    "lab/draw": ["lab/base"],
+    "lab/report": ["lab/draw", "lab/search", "lab/scenario", "lab/world", "lab/base", *MACHINE],
+    "lab/replay": ["lab/report", "lab/draw", "lab/world", "lab/model", "lab/base", "src/engine/redis/wire", *MACHINE],
     "lab": [*LAB, "src/engine/redis/wire", "src/engine/redis", *MACHINE],
     # It reads URLs and speaks TLS and RESP with the library's own code; its headers include nothing of that.
     "doctor": ["src/api", *LIBRARY],
@@ -83,7 +84,7 @@ MODULE_MAY_INCLUDE = {
     "sim/kernel": ["lab/base"],
     "sim/world": ["sim/kernel", "sim/redis", "lab/base"],
     "sim/load": ["sim/kernel", "include", "lab/base"],
-    "sim/search": ["sim/load", "sim/world", "sim/redis", "sim/kernel", "include", "lab/base"],
+    "sim/search": ["sim/load", "sim/world", "sim/redis", "sim/kernel", "include", "lab/draw", "lab/base"],
     "sim": ["sim/search", "sim/load", "sim/kernel", "lab/base"],
     "bindings": ["include"],
     "examples": ["include"],

@@ -5,9 +5,8 @@
  * and the labels.  A command that is executed in a later row is a slanted arrow; one that is never
  * executed ends halfway.
  */
-#include "lab/report/diagram.h"
+#include "lab/draw/diagram.h"
 #include "lab/base/memory.h"
-#include "lab/report/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +50,7 @@ const char bwl_svg_style[] =
     "--bad:#ff7a80;--a:#7db4f5;--b:#f0a560;--c:#cba0ee}}\n"
     "svg.lanes text{fill:var(--ink);stroke:var(--bg);stroke-width:3px;paint-order:stroke}\n"
     "svg.lanes .t{fill:var(--dim)}svg.lanes .x{fill:var(--bad)}svg.lanes .h{font-weight:700}\n"
+    "svg.lanes rect,svg.lanes path{fill:var(--dim)}\n"
     "svg.lanes line{stroke:var(--dim)}svg.lanes .p{stroke-dasharray:2 4}\n"
     "svg.lanes .A{stroke:var(--a)}svg.lanes .B{stroke:var(--b)}svg.lanes .C{stroke:var(--c)}\n"
     "svg.lanes .late{stroke-dasharray:6 4}\n"

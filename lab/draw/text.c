@@ -1,8 +1,7 @@
 /*
- * draw.c -- a diagram as text.  See diagram.h.
+ * text.c -- a diagram as text.  See diagram.h.
  */
-#include "lab/report/diagram.h"
-#include "lab/report/names.h"
+#include "lab/draw/diagram.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -81,7 +80,7 @@ typedef struct paper {
     FILE              *out;
     const char        *prefix;
     const bwl_picture *picture;
-    bwl_ms             last_shown;
+    int64_t            last_shown;
     char               row[ROW_MAX + 1];
 } paper;
 

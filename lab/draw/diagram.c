@@ -1,8 +1,13 @@
-#include "lab/report/diagram.h"
+#include "lab/draw/diagram.h"
 
 #include "lab/base/memory.h"
 
 #include <stdlib.h>
+
+char bwl_client_name(unsigned client)
+{
+    return (char)('A' + client);
+}
 
 bwl_row *bwl_picture_add(bwl_picture *picture, bwl_row row)
 {

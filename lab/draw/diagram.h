@@ -2,7 +2,7 @@
  * diagram.h -- what happened between clients and a server, as rows: independent of the output
  * format.
  *
- * draw.c and svg.c render it.  Time goes down.  A row is one of:
+ * text.c and svg.c render it.  Time goes down.  A row is one of:
  *
  *      ASK      a client sends a command                      client --> server
  *      SERVED   the server executes a command                 server
@@ -19,7 +19,6 @@
  */
 #pragma once
 
-#include "core/time.h"
 #include "lab/base/say.h"
 
 #include <stdint.h>
@@ -51,7 +50,7 @@ typedef struct bwl_row {
     unsigned     step;    /* the step of the schedule, from 1; several rows may share it */
     unsigned     client;  /* ASK, SERVED, ANSWER, CLIENT */
     unsigned     server;  /* ASK, SERVED, ANSWER: of the command */
-    bwl_ms       at;      /* since the beginning */
+    int64_t      at;      /* milliseconds since the beginning */
     bool         is_late; /* SERVED: on a broken connection */
     bool         is_bad;  /* CLIENT, SERVER, TIME: a fault */
     int          from;    /* SERVED: the row of its ASK; ANSWER: the row of its execution */
@@ -74,11 +73,14 @@ typedef struct bwl_picture {
     bwl_text    moral; /* the result; "": nothing is broken */
 } bwl_picture;
 
+/* The head of its lane: A, B, C ... */
+char bwl_client_name(unsigned client);
+
 /* A new row at the end; valid until the next one is added. */
 bwl_row *bwl_picture_add(bwl_picture *picture, bwl_row row);
 void     bwl_picture_free(bwl_picture *picture);
 
-/* ---- draw.c: as text ------------------------------------------------------------------------- */
+/* ---- text.c: as text ------------------------------------------------------------------------- */
 
 /* A diagram of characters: time goes down, a lane for each client and one for the server.
  *

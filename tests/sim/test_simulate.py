@@ -55,10 +55,10 @@ def test_what_happens_is_shown():
 
 
 def test_a_world_is_drawn(tmp_path):
-    assert sim("--seed", "3", "--svg", str(tmp_path / "a.svg")).returncode == 0
+    assert sim("--seed", "3", "--length", "5000", "--svg", str(tmp_path / "a.svg")).returncode == 0
     drawn = (tmp_path / "a.svg").read_text()
     assert "<title>seed 3</title>" in drawn and "server 0" in drawn and "bowline_" in drawn and drawn.endswith("</svg>\n")
-    assert "cannot be written" in sim("--seed", "3", "--svg", "/none/a.svg").stderr
+    assert "cannot be written" in sim("--seed", "3", "--length", "9", "--svg", "/none/a.svg").stderr
 
 
 @pytest.mark.skipif(bool(os.environ.get("BOWLINE_SANITIZE", "none") != "none"), reason="a sanitizer adds calls of its own")

@@ -110,7 +110,7 @@ help:
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
-	@echo 'make simulate-page   a week of each topology, written to docs/simulation-runs.md (twenty minutes)'
+	@echo 'make simulate-page   a week of each topology, written to docs/simulation-runs.md (ten minutes)'
 	@echo 'make simulate-mutants'
 	@echo '                     plant bugs in a copy of the tree; a simulated world must fail (hours)'
 	@echo 'make simulate-mutants-page'

@@ -305,6 +305,13 @@ static void add_step(walk *k, bwl_transition transition)
     }
 }
 
+/* "broken in 7 steps: one holder: two clients believe ..." */
+static bwl_text moral_of(unsigned steps, unsigned broken)
+{
+    return bwl_say("broken in %u steps: %s: %s.", steps, bwl_invariant_label(broken),
+                   bwl_invariant_sentence(broken));
+}
+
 bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, unsigned count,
                            unsigned broken)
 {
@@ -312,7 +319,7 @@ bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, un
         .title   = s->name,
         .server  = s->servers == 1 ? "redis" : "servers",
         .clients = s->clients,
-        .moral   = broken != 0 ? bwl_picture_moral(count, broken) : bwl_say("%s", ""),
+        .moral   = broken != 0 ? moral_of(count, broken) : bwl_say("%s", ""),
     };
     bwl_world before;
     bwl_world w;
@@ -327,12 +334,6 @@ bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, un
         add_step(&k, path[i]);
     }
     return p;
-}
-
-bwl_text bwl_picture_moral(unsigned steps, unsigned broken)
-{
-    return bwl_say("broken in %u steps: %s: %s.", steps, bwl_invariant_label(broken),
-                   bwl_invariant_sentence(broken));
 }
 
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found)

@@ -12,8 +12,5 @@
 bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, unsigned count,
                            unsigned broken);
 
-/* "broken in 7 steps: one holder: two clients believe ..." */
-bwl_text bwl_picture_moral(unsigned steps, unsigned broken);
-
 /* The diagram of what was found, as text. */
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);

@@ -195,7 +195,7 @@ static void fail_client(sim_connection *c, int error)
 
     c->client = NULL;
     sim_cancel(&c->gives_up);
-    sim_say_client(c->from, "#%u host %u: %s", c->number, c->from, strerror(error));
+    sim_say_of(SIM_SAID_CLIENT, c->from, "#%u host %u: %s", c->number, c->from, strerror(error));
     if (client != NULL)
         client->failed(c->client_arg, error);
 }
@@ -458,7 +458,8 @@ static void is_connected(void *arg)
     if (is_cut(&c->down))
         return; /* the answer is lost; the client gives up */
     c->is_connecting = false;
-    sim_say_client(c->from, "#%u host %u is connected to %u", c->number, c->from, c->to);
+    sim_say_of(SIM_SAID_CLIENT, c->from, "#%u host %u is connected to %u", c->number, c->from,
+               c->to);
     limit_silence(c);
     if (c->client != NULL)
         c->client->connected(c->client_arg);

@@ -9,7 +9,7 @@ enum { SHOWN_MAX = 240, LINE_MAX = 600 };
 
 static struct {
     bool is_on;
-    void (*hear)(const sim_said *said);
+    void (*take)(const sim_said *said);
 } out;
 
 void sim_say_begin(bool is_on)
@@ -17,22 +17,22 @@ void sim_say_begin(bool is_on)
     out.is_on = is_on;
 }
 
-void sim_say_hear(void (*hear)(const sim_said *said))
+void sim_say_pass_to(void (*take)(const sim_said *said))
 {
-    out.hear = hear;
+    out.take = take;
 }
 
 bool sim_says(void)
 {
-    return out.is_on || out.hear != NULL;
+    return out.is_on || out.take != NULL;
 }
 
 static void pass_on(const sim_said *said, const char *line)
 {
     if (out.is_on)
         (void)printf("%12.6f  %s\n", (double)sim_now() / (double)SIM_S, line);
-    if (out.hear != NULL)
-        out.hear(said);
+    if (out.take != NULL)
+        out.take(said);
 }
 
 __attribute__((format(printf, 3, 0))) static void say(sim_said_kind kind, unsigned client,
@@ -55,25 +55,14 @@ void sim_say(const char *format, ...)
     va_end(arguments);
 }
 
-void sim_say_client(unsigned client, const char *format, ...)
+void sim_say_of(sim_said_kind kind, unsigned client, const char *format, ...)
 {
     va_list arguments;
 
     if (!sim_says())
         return;
     va_start(arguments, format);
-    say(SIM_SAID_CLIENT, client, format, arguments);
-    va_end(arguments);
-}
-
-void sim_say_fault(const char *format, ...)
-{
-    va_list arguments;
-
-    if (!sim_says())
-        return;
-    va_start(arguments, format);
-    say(SIM_SAID_FAULT, 0, format, arguments);
+    say(kind, client, format, arguments);
     va_end(arguments);
 }
 

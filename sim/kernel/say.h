@@ -23,13 +23,13 @@ typedef struct sim_said {
 
 /* Prints to standard output, one line each with the time.  Off at first. */
 void sim_say_begin(bool is_on);
-/* Calls this too; NULL: nothing. */
-void sim_say_hear(void (*hear)(const sim_said *said));
-bool sim_says(void); /* somebody reads or hears it */
+/* Calls this, too; NULL: nothing. */
+void sim_say_pass_to(void (*take)(const sim_said *said));
+bool sim_says(void); /* it is printed or passed on */
 
 void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* of the servers */
-void sim_say_client(unsigned client, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sim_say_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void sim_say_of(sim_said_kind kind, unsigned client, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The bytes of an ASK or an ANSWER, over the connection of this number.  Those that are not
  * printable are shown as '.', and CR LF as '|'. */

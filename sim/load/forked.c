@@ -145,7 +145,8 @@ void load_fork(load_program *program, const load_inherited *all, unsigned count)
     const char *name = sim_process_name(program->process);
     const char *what = sim_fork(be_child, &i);
 
-    sim_say_client(sim_host_of(program->process), "%s: fork: %s", name, what == NULL ? "OK" : what);
+    sim_say_of(SIM_SAID_CLIENT, sim_host_of(program->process), "%s: fork: %s", name,
+               what == NULL ? "OK" : what);
     if (what != NULL)
         check_fail("fork: %s: in a child, %s", name, what);
     program->plan.fork_ms *= 8;

@@ -128,8 +128,8 @@ void load_end(load_program *program, const load_call *call, int status, const bo
         check_fail("early: %s: %s returned %s (%s) before the end of its wait", name, call->what,
                    bowline_status_name(status), error->text);
     check_secret(program, error->text);
-    sim_say_client(sim_host_of(program->process), "%s: %s: %s %s", name, call->what,
-                   bowline_status_name(status), status == BOWLINE_OK ? "" : error->text);
+    sim_say_of(SIM_SAID_CLIENT, sim_host_of(program->process), "%s: %s: %s %s", name, call->what,
+               bowline_status_name(status), status == BOWLINE_OK ? "" : error->text);
     sim_trace(11, (uint64_t)(int64_t)status, sim_process_number(program->process));
 }
 
@@ -229,8 +229,8 @@ static void take_log(int level, const char *text, void *data)
     load_program *program = data;
 
     check_secret(program, text);
-    sim_say_client(sim_host_of(program->process), "%s: log %d: %s",
-                   sim_process_name(program->process), level, text);
+    sim_say_of(SIM_SAID_CLIENT, sim_host_of(program->process), "%s: log %d: %s",
+               sim_process_name(program->process), level, text);
     sim_trace_bytes(12, text, strlen(text));
 }
 

@@ -14,6 +14,9 @@ enum { MODEL_DATABASES = 16 };
 
 typedef struct model_dataset model_dataset;
 
+/* FNV-1a. */
+uint64_t model_hash(const char *bytes, size_t size);
+
 typedef struct model_key_info {
     const char *key; /* size bytes, then a NUL */
     size_t      size;

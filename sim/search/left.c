@@ -12,7 +12,7 @@ enum {
 /* A lock on a server. */
 typedef struct left_lock {
     uint64_t value; /* a hash */
-    int64_t  since; /* it stays, and nobody relies on it */
+    int64_t  since; /* it stays, and no process relies on it */
 } left_lock;
 
 static struct {
@@ -53,7 +53,8 @@ static void look_at(void *arg, unsigned server, const char *key, uint64_t value)
     if (lock->value != value || check_is_relied_on(name) || !check_is_name_calm(name, lock->since))
         *lock = (left_lock){ value, sim_now() };
     else if (sim_now() - lock->since > w.patience_ns && is_calm(lock->since))
-        check_fail("left: nobody has relied on lock %u for %" PRId64 " ms, and server %u keeps it",
+        check_fail("left: no process has relied on lock %u for %" PRId64
+                   " ms, and server %u keeps it",
                    name, (sim_now() - lock->since) / SIM_MS, server);
 }
 

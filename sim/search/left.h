@@ -1,5 +1,5 @@
 /*
- * left.h -- a lock on which nobody relies does not stay on the servers until its lease ends.
+ * left.h -- a lock on which no process relies does not stay on the servers until its lease ends.
  *
  * Looks at the keys every few seconds.  A value that stays while no process relies on the lock was
  * left behind: by an acquire or a release whose reply was missing, or by a client that has closed.

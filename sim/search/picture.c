@@ -65,7 +65,7 @@ static bwl_text command_of(const char *text)
                    (int)strcspn(argument, "|") < 6 ? (int)strcspn(argument, "|") : 6, argument);
 }
 
-static void hear_message(const sim_said *said, unsigned lane)
+static void take_message(const sim_said *said, unsigned lane)
 {
     bool     is_ask = said->kind == SIM_SAID_ASK;
     bwl_row *row    = add(is_ask ? BWL_ROW_ASK : BWL_ROW_ANSWER, lane);
@@ -80,7 +80,7 @@ static void hear_message(const sim_said *said, unsigned lane)
     }
 }
 
-static void hear(const sim_said *said)
+static void take(const sim_said *said)
 {
     unsigned client = said->client - w.first;
 
@@ -101,7 +101,7 @@ static void hear(const sim_said *said)
     if (said->kind == SIM_SAID_CLIENT)
         add(BWL_ROW_CLIENT, w.lanes[client])->what = bwl_say("%s", said->text);
     else
-        hear_message(said, w.lanes[client]);
+        take_message(said, w.lanes[client]);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static void hear(const sim_said *said)
 void sim_picture_begin(void)
 {
     memset(&w, 0, sizeof w);
-    sim_say_hear(hear);
+    sim_say_pass_to(take);
 }
 
 void sim_picture_run(const sim_plan *plan, unsigned first,
@@ -160,6 +160,6 @@ bool sim_picture_svg(const char *file, unsigned rows, const char *failure)
 
 void sim_picture_end(void)
 {
-    sim_say_hear(NULL);
+    sim_say_pass_to(NULL);
     bwl_picture_free(&w.picture);
 }

@@ -14,7 +14,7 @@
 
 void sim_picture_begin(void);
 
-/* The run begins, if somebody wants a picture.  first: the host of client 0. */
+/* The run begins; nothing is kept without sim_picture_begin.  first: the host of client 0. */
 void sim_picture_run(const sim_plan *plan, unsigned first,
                      sim_process *(*process_of)(unsigned client));
 

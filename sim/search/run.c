@@ -19,7 +19,7 @@ enum {
     ENDED_MS     = 5000,            /* and what was released at the end arrives */
     REST_MS      = 120000,          /* and then leases and client info expire */
     ATTEMPTS_MAX = 1000,            /* to connect, of one client in a second */
-    ALONE_MAX_MS = 600000, /* in longer worlds nobody looks for clients without connection */
+    ALONE_MAX_MS = 600000, /* longer worlds are not searched for clients without connection */
     STEADY_MS    = 20000,  /* for so long the programs go on without faults */
 };
 
@@ -97,14 +97,20 @@ static void cut(const plan_fault *fault, bool up, bool down, bool is_cut)
         sim_way_cut(fault->server, CLIENT_HOST + fault->target, is_cut);
 }
 
+/* What the fault cuts off has no way to this server. */
+static bool loses_way_to(const plan_fault *fault, unsigned other)
+{
+    if (other == fault->server)
+        return false;
+    if ((fault->amount & PLAN_CUT_PAIR) != 0)
+        return other != fault->target;
+    return other == fault->target || (fault->amount & PLAN_CUT_ALL) != 0;
+}
+
 static void cut_from_others(unsigned server, const plan_fault *fault, bool is_cut)
 {
-    bool is_pair = (fault->amount & PLAN_CUT_PAIR) != 0;
-
     for (unsigned i = 0; i < sim_deploy_count(&w.plan->servers); i++) {
-        bool is_one = i == fault->target;
-        if (i == server || (is_pair ? is_one || i == fault->server
-                                    : !is_one && (fault->amount & PLAN_CUT_ALL) == 0))
+        if (!loses_way_to(fault, i))
             continue;
         if ((fault->amount & PLAN_CUT_FROM) != 0)
             sim_way_cut(server, i, is_cut);
@@ -254,7 +260,7 @@ static void end_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
-    sim_say_fault("FAULT ENDS %s", sim_fault_name(fault->kind));
+    sim_say_of(SIM_SAID_FAULT, 0, "FAULT ENDS %s", sim_fault_name(fault->kind));
     tell_check(fault, false);
     switch (fault->kind) {
     case FAULT_CLIENT_STOPPED:
@@ -298,9 +304,9 @@ static void begin_fault(void *arg)
 {
     const plan_fault *fault = arg;
 
-    sim_say_fault("FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
-                  sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server,
-                  fault->amount);
+    sim_say_of(
+        SIM_SAID_FAULT, 0, "FAULT %s for %" PRId64 " ms, target %u, server %u, amount %" PRId64,
+        sim_fault_name(fault->kind), fault->length_ms, fault->target, fault->server, fault->amount);
     tell_check(fault, true);
     if (w.plan->servers.topology == SIM_SINGLE && !w.plan->servers.forbids_info &&
         (fault->kind == FAULT_SERVER_KILLED || fault->kind == FAULT_SERVER_POWER))

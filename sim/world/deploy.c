@@ -372,14 +372,10 @@ void sim_deploy_each_key(sim_deploy *deploy,
 
 static void visit_value(void *arg, const model_key_info *info)
 {
-    const visitor *v    = arg;
-    uint64_t       hash = UINT64_C(14695981039346656037);
+    const visitor *v = arg;
 
-    if (info->value == NULL || (info->expires_ms >= 0 && info->expires_ms <= v->now_ms))
-        return;
-    for (size_t i = 0; i < info->value_size; i++)
-        hash = (hash ^ (unsigned char)info->value[i]) * UINT64_C(1099511628211);
-    v->visit_value(v->arg, v->server, info->key, hash);
+    if (info->value != NULL && (info->expires_ms < 0 || info->expires_ms > v->now_ms))
+        v->visit_value(v->arg, v->server, info->key, model_hash(info->value, info->value_size));
 }
 
 void sim_deploy_each_value(sim_deploy *deploy,

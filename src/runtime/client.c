@@ -294,9 +294,8 @@ void bwl_pool_give(bwl_client *client, bwl_pool_slot *slot, bool is_broken)
 /* ---- the event loop of the caller, and operations -------------------------------------------- */
 
 /* locked: another thread may have ended an operation before, and was not able to notify. */
-static void attach_to(bwl_shard *shard, bwl_wakeup *wakeup)
+static void raise_for_earlier_ends(const bwl_shard *shard, bwl_wakeup *wakeup)
 {
-    shard->loop.wakeup = wakeup;
     if (!bwl_event_queue_is_empty(&shard->events))
         bwl_wakeup_raise(wakeup);
 }
@@ -318,12 +317,13 @@ int bwl_client_need_wakeup(bwl_client *client, bwl_fault *fault)
     }
     if (wakeup != NULL) {
         client->wakeup = wakeup;
-        attach_to(client->first, wakeup);
+        raise_for_earlier_ends(client->first, wakeup);
     }
     /* The other shards have renewal threads, and only raise the wakeup. */
     for (unsigned i = 1; wakeup != NULL && (shard = bwl_shard_at(client, i)) != NULL; i++) {
         bwl_loop_lock(&shard->loop);
-        attach_to(shard, wakeup);
+        shard->loop.wakeup = wakeup;
+        raise_for_earlier_ends(shard, wakeup);
         bwl_loop_unlock(&shard->loop);
     }
     bwl_loop_unlock(&client->first->loop);

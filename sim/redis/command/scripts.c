@@ -30,11 +30,7 @@ static bool take_key_count(model_call *call, size_t *ret_keys)
 
 static uint64_t hash_of(model_text text)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (unsigned char)text.at[i]) * UINT64_C(1099511628211);
-    return hash;
+    return model_hash(text.at, text.size);
 }
 
 /* The first argument is the value of the first key. */

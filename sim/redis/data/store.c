@@ -156,6 +156,15 @@ size_t model_dataset_keys(const model_dataset *dataset)
     return count;
 }
 
+uint64_t model_hash(const char *bytes, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
 void model_dataset_each(const model_dataset *dataset,
                         void (*visit)(void *arg, const model_key_info *info), void *arg)
 {

@@ -8,6 +8,8 @@
 #include "base/fault.h"
 #include "runtime/local_groups.h"
 
+enum { UNREAD_MS = 2 }; /* a reply may be so late before a call looks for it */
+
 /* ---- the options of an acquire --------------------------------------------------------------- */
 
 static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
@@ -111,6 +113,18 @@ typedef struct wish {
     bwl_ms                  wait_ms;
 } wish;
 
+/* locked: reads the replies to earlier requests if no other call does, and so learns of connections
+ * that have ended: an acquire that does not wait is not sent again if it meets one. */
+static int read_replies(bwl_shard *shard, bwl_ms now, bowline_error *reterr)
+{
+    const bwl_loop *loop = &shard->loop;
+
+    if (shard->host.pending == 0 || loop->is_running ||
+        now < bwl_ms_add(loop->last_run_at, UNREAD_MS))
+        return BWL_OK;
+    return bwl_loop_run(&shard->loop, now, reterr);
+}
+
 /* `wait_ms` is the rest of the wait: below the wait of `w`, also below 0, if a connection came
  * first. */
 static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
@@ -122,7 +136,9 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     bwl_loop_lock(&shard->loop);
     bwl_ms now    = bwl_shard_now(shard);
     bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
-    int    status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
+    int    status = wait_ms <= 0 ? read_replies(shard, now, reterr) : BWL_OK;
+    if (status == BOWLINE_OK)
+        status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)

@@ -18,20 +18,16 @@ typedef struct left_lock {
 static struct {
     sim_deploy *servers;
     unsigned    clients;
-    bool        is_cluster;
     int64_t     period_ns;
     int64_t     patience_ns;
     left_lock   locks[SIM_SERVERS_MAX][CHECK_NAMES_MAX];
 } w;
 
-/* Breaks of connections do no harm, but that a client which closes then leaves its locks.  In a
- * cluster it leaves those whose release waits for a connection to another node, too. */
+/* Breaks of connections do no harm, but that a client which closes then leaves its locks. */
 static bool is_calm(int64_t since)
 {
     bool has_closed = check_has_closed(since - w.period_ns);
 
-    if (has_closed && w.is_cluster)
-        return false;
     for (unsigned i = 0; i < w.clients; i++) {
         if (!check_is_calm(i, since, has_closed))
             return false;
@@ -71,7 +67,6 @@ void sim_left_begin(sim_deploy *servers, const sim_plan *plan)
     memset(&w, 0, sizeof w);
     w.servers     = servers;
     w.clients     = plan->clients_count;
-    w.is_cluster  = plan->servers.topology == SIM_CLUSTER;
     w.period_ns   = period_ms * SIM_MS;
     w.patience_ns = (PATIENCE_MS + (int64_t)plan->clients[0].load.calm_ms) * SIM_MS;
     look(NULL);

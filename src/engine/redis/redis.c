@@ -249,6 +249,7 @@ static bool start_connecting(bwl_host *host)
 
 static void flush(bwl_host *host)
 {
+    bwl_router_hand_over(&bwl_redis_of(host)->router);
     for (bwl_session *each = bwl_redis_of(host)->router.sessions; each != NULL; each = each->next)
         bwl_session_flush(each);
 }

@@ -155,7 +155,15 @@ typedef enum bwl_redis_command {
     REDIS_REPLICATED,
 } bwl_redis_command;
 
-/* True for a command that extends, or releases, the lock of its token. */
+/* True for a command that takes a lock or a place in its queue, and does nothing else; that
+ * extends, or releases, the lock of its token. */
+static inline bool bwl_redis_command_takes(bwl_redis_command command)
+{
+    return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
+           command == REDIS_SETNX || command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
+           command == REDIS_QUEUE_TAKE || command == REDIS_QUEUE_JOIN;
+}
+
 static inline bool bwl_redis_command_extends(bwl_redis_command command)
 {
     return command == REDIS_EXTEND_IF_MINE || command == REDIS_HASH_EXTEND ||

@@ -309,9 +309,14 @@ static bool holds_back(bwl_session *session)
     return true;
 }
 
-/* Writes one request, after its preparation. */
+/* Writes one request, after its preparation.  A client that closes takes no lock: the release may
+ * have been sent over another connection. */
 static bool write_request(bwl_session *session, bwl_request *request)
 {
+    if (session->host->closing && bwl_redis_command_takes(request->command)) {
+        request->flight.written = true;
+        return true;
+    }
     bwl_session_prepared prepared = session->owner->slots != NULL
                                         ? session->owner->slots->prepare(session, request)
                                         : BWL_PREPARED_NOTHING;

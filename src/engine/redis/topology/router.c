@@ -64,6 +64,31 @@ bwl_session *bwl_router_route(bwl_router *router, const bwl_engine_lock *lock, u
     return session;
 }
 
+/* False: no node is connected. */
+static bool hand_over_one(bwl_router *router, bwl_session *session)
+{
+    bwl_session *ready = bwl_router_route(router, bwl_pipeline_at(&session->pipeline, 0)->lock, 0);
+
+    if (ready == NULL || ready->phase != BWL_SESSION_READY)
+        return false;
+    bwl_request request = bwl_pipeline_pop(&session->pipeline);
+    if (bwl_session_submit(ready, &request))
+        bwl_host_unpin(request.lock); /* submitting pinned it a second time */
+    else
+        bwl_request_answer(session, &request, BWL_NOT_SENT);
+    return true;
+}
+
+void bwl_router_hand_over(bwl_router *router)
+{
+    if (router->cluster == NULL || !router->host->closing)
+        return;
+    for (bwl_session *each = router->sessions; each != NULL; each = each->next)
+        while (each->phase != BWL_SESSION_READY && each->pipeline.count > 0 &&
+               hand_over_one(router, each))
+            continue;
+}
+
 bool bwl_router_is_home(const bwl_session *session, const bwl_engine_lock *lock)
 {
     return bwl_router_of(session)->cluster == NULL || bwl_route_of(lock)->home == session;

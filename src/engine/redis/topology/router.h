@@ -52,6 +52,10 @@ void bwl_router_remove(bwl_router *router, bwl_session *session);
  * memory. */
 bwl_session *bwl_router_route(bwl_router *router, const bwl_engine_lock *lock, unsigned number);
 
+/* Of a client that closes: the requests that wait for a connection to a node of a cluster are
+ * submitted to a node that is connected. */
+void bwl_router_hand_over(bwl_router *router);
+
 /* Whether this session's server has the lock. */
 bool bwl_router_is_home(const bwl_session *session, const bwl_engine_lock *lock);
 

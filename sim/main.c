@@ -8,6 +8,7 @@
  *      bowline-sim --seeds 1..300 --first  ends at the first world that fails
  */
 #include "sim/kernel/say.h"
+#include "sim/search/crash.h"
 #include "sim/search/picture.h"
 #include "sim/search/shrink.h"
 
@@ -41,7 +42,6 @@ typedef struct totals {
     uint64_t failed;
     uint64_t operations;
     uint64_t acquires;
-    uint64_t grants;
     uint64_t steps;
     double   hours;
 } totals;
@@ -93,6 +93,7 @@ static void run_one(const options *o, uint64_t seed, totals *all)
 
     sim_plan_draw(&plan, seed, o->only);
     sim_plan_leave(&plan, &o->rest);
+    sim_crash_in(seed);
     if (o->only_first) {
         (void)printf("world %" PRIu64 "\n", seed);
         (void)fflush(stdout);
@@ -112,7 +113,6 @@ static void run_one(const options *o, uint64_t seed, totals *all)
     all->failed += result.failed;
     all->operations += load_operations(&result.counts);
     all->acquires += result.counts.acquires;
-    all->grants += result.grants;
     all->steps += result.steps;
     all->hours += (double)result.virtual_ns / 3.6e12;
     if (result.failed || o->prints)
@@ -232,7 +232,6 @@ static void add(totals *to, const totals *more)
     to->failed += more->failed;
     to->operations += more->operations;
     to->acquires += more->acquires;
-    to->grants += more->grants;
     to->steps += more->steps;
     to->hours += more->hours;
 }
@@ -287,6 +286,7 @@ int main(int argc, char **argv)
         return usage();
     o.prints = o.prints || o.first == o.last;
     sim_say_begin(o.shows);
+    sim_crash_watch();
     totals all     = o.jobs > 1 ? run_jobs(&o) : run_seeds(&o, 0);
     double seconds = bwl_seconds() - began;
     double cpu     = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);

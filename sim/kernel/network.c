@@ -65,11 +65,11 @@ struct sim_connection {
     sim_event         *server_gives_up;
 };
 
-/* To connect, within a second. */
-typedef struct attempts {
+/* To connect, and refused, within a second. */
+typedef struct refusals {
     int64_t  since;
     unsigned count;
-} attempts;
+} refusals;
 
 static struct {
     sim_network_settings settings;
@@ -80,8 +80,8 @@ static struct {
     bool                 is_silent[SIM_HOSTS_MAX];
     bool                 is_paused[SIM_HOSTS_MAX];
     sim_host             host_of[PROCESSES_MAX];
-    attempts             attempts[SIM_HOSTS_MAX];
-    unsigned             most_attempts;
+    refusals             refusals[SIM_HOSTS_MAX];
+    unsigned             most_refusals;
 } net;
 
 void sim_network_begin(const sim_network_settings *settings)
@@ -466,6 +466,17 @@ static void is_connected(void *arg)
     tell_client(c);
 }
 
+/* Refused by the host. */
+static void count_refused(sim_host from)
+{
+    refusals *a = &net.refusals[from];
+
+    if (sim_now() - a->since >= SIM_S)
+        *a = (refusals){ .since = sim_now() };
+    if (++a->count > net.most_refusals)
+        net.most_refusals = a->count;
+}
+
 /* The first segment of the client has arrived. */
 static void reach(void *arg)
 {
@@ -481,26 +492,17 @@ static void reach(void *arg)
         c->arg     = l->service->accepted(l->arg, c, c->from);
     }
     c->is_busy = false;
-    if (c->arg == NULL)
+    if (c->arg == NULL) {
+        count_refused(c->from);
         send_end(&c->down, HALF_RST);
-    else
+    } else
         c->connects = sim_at(arrival(&c->down), is_connected, c);
     drop_if_over(c);
 }
 
-static void count_attempt(sim_host from)
+unsigned sim_connections_most_refused(void)
 {
-    attempts *a = &net.attempts[from];
-
-    if (sim_now() - a->since >= SIM_S)
-        *a = (attempts){ .since = sim_now() };
-    if (++a->count > net.most_attempts)
-        net.most_attempts = a->count;
-}
-
-unsigned sim_connections_most_attempts(void)
-{
-    return net.most_attempts;
+    return net.most_refusals;
 }
 
 sim_connection *sim_connection_open(sim_host from, in_addr_t address, uint16_t port,
@@ -522,7 +524,6 @@ sim_connection *sim_connection_open(sim_host from, in_addr_t address, uint16_t p
         .down          = { .connection = c, .end = HALF_OPEN },
     };
     assert(c->to < SIM_HOSTS_MAX);
-    count_attempt(from);
     while (*last != NULL)
         last = &(*last)->next;
     *last       = c;

@@ -100,8 +100,8 @@ typedef struct sim_client {
  * connection twice as long. */
 sim_connection *sim_connection_open(sim_host from, in_addr_t address, uint16_t port,
                                     int64_t silence_ns, const sim_client *client, void *arg);
-/* The most attempts of one host within a second so far. */
-unsigned sim_connections_most_attempts(void);
+/* The most connects of one host that were refused within a second, so far. */
+unsigned sim_connections_most_refused(void);
 
 /* The client closes it.  Bytes that it did not read make that a reset. */
 void sim_connection_leave(sim_connection *connection);

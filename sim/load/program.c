@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { ROUNDING_MS = 2, LEAST_WAIT_MS = 1000 };
+enum { ROUNDING_MS = 2, LEAST_WAIT_MS = 1000, CLOSE_MS = 200 + LOAD_SLACK_MS };
 
 uint64_t load_operations(const load_counts *counts)
 {
@@ -138,8 +138,9 @@ static bool has_no_connection(const load_program *program, const load_call *call
 {
     int64_t silent_since = check_silent_since();
 
-    return program->plan.threads == 0 && silent_since < program->unreached_at &&
-           program->unreached_at <= call->since;
+    return program->plan.threads == 0 &&
+           ((silent_since < program->unreached_at && program->unreached_at <= call->since) ||
+            (silent_since < program->opened_at && program->opened_at <= call->since));
 }
 
 static int64_t most_ms(const load_program *program, const load_call *call, bool is_calm)
@@ -255,7 +256,8 @@ bool load_open(load_program *program, uint32_t flags)
     const load_plan *plan  = &program->plan;
     bowline_error    error = { 0 };
     load_call        call  = load_begin(program, "bowline_open", CHECK_NO_NAME, 0);
-    int              status =
+    program->opened_at     = sim_now();
+    int status =
         bowline_open(&program->client,
                      BOWLINE_OPTIONS(.url = plan->url, .program = "sim",
                                      .flags    = flags | (plan->no_renewal ? BOWLINE_NO_RENEW : 0U),
@@ -271,7 +273,14 @@ bool load_open(load_program *program, uint32_t flags)
 
 void load_close(load_program *program)
 {
+    load_call call   = load_begin(program, "bowline_close", CHECK_NO_NAME, 0);
+    unsigned  pauses = sim_process_pauses(program->process);
+
     check_closes();
     bowline_close(program->client);
     program->client = NULL;
+    int64_t took_ms = load_own_ms(program) - call.began_ms;
+    if (took_ms > CLOSE_MS && pauses == sim_process_pauses(program->process))
+        check_fail("time: %s: bowline_close has lasted for %lld ms, %d ms at most",
+                   sim_process_name(program->process), (long long)took_ms, CLOSE_MS);
 }

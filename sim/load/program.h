@@ -63,6 +63,7 @@ typedef struct load_program {
     bool            stops;         /* begins nothing new */
     int64_t         last_flush_at; /* by the clock of the world: it reports what failed since */
     int64_t         unreached_at;  /* the same: it had no connection then */
+    int64_t         opened_at;     /* the same: and none then */
     int64_t         fork_at;       /* the same: forks a child */
     void           *state;         /* of the kind of program; freed with it */
 } load_program;

@@ -7,6 +7,8 @@
 
 enum { FLUSH_MS = 3000 };
 
+#define LOOK_NS (60 * SIM_S)
+
 typedef struct worker {
     load_program *program;
     sim_thread   *thread;
@@ -33,11 +35,18 @@ static void end(worker *w, int status, const bowline_error *error)
         load_check_time(w->program, &w->call);
 }
 
+/* Looks now and then whether the program is to stop. */
 static void sleep_ms(worker *w, int64_t ms)
 {
-    int64_t now = sim_clock_read(w->program->process, SIM_CLOCK_MONOTONIC);
+    const sim_process *process = w->program->process;
+    int64_t            until   = sim_clock_read(process, SIM_CLOCK_MONOTONIC) + ms * SIM_MS;
 
-    (void)sim_block(w, now + ms * SIM_MS);
+    for (int64_t now; !w->program->stops;) {
+        now = sim_clock_read(process, SIM_CLOCK_MONOTONIC);
+        if (now >= until)
+            return;
+        (void)sim_block(w, until - now > LOOK_NS ? now + LOOK_NS : until);
+    }
 }
 
 static void claim(worker *w)

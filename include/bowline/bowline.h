@@ -250,7 +250,7 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
  * LOST: the hold had ended before, and another client may have held the lock; what is left of it in
  * the store is deleted without waiting for the reply.  UNKNOWN: no reply; the lock ends with its
  * lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
- * with its lease.  FORKED.  NULL: OK.
+ * with its lease.  FORKED: `hold` is not freed.  NULL: OK.
  * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
  * to be made again; with sync= up to 250 ms more.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
@@ -261,8 +261,8 @@ BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
  * The reply is read by the next thread that uses the connection, or by the renewal thread after
  * 50 ms.  A release whose connection breaks is sent again.  Blocks, as bowline_release does, only
  * if 1000 are under way over the same connection.
- * Frees `hold`, whatever the status: LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED, FORKED, if that is
- * known at once.  NULL: OK.  One thread. */
+ * Frees `hold`, whatever the status: LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED, if that is known
+ * at once.  FORKED: it is not freed.  NULL: OK.  One thread. */
 BOWLINE_API int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr);
 
 /* Waits for wait_ms until the releases of bowline_release_nowait have ended or one has failed.

@@ -20,7 +20,8 @@ enum {
 
 typedef struct segment {
     struct segment *next;
-    int64_t         at;
+    int64_t         at;   /* it arrives; 0: it has arrived */
+    int64_t         came; /* and when */
     size_t          size;
     size_t          taken; /* bytes that the receiver has read */
     char            bytes[];
@@ -296,7 +297,6 @@ static void show_and_tell(sim_connection *c)
     tell_client(c);
 }
 
-/* An arrived segment has the time 0. */
 static void arrive(void *arg)
 {
     half           *h    = arg;
@@ -307,8 +307,9 @@ static void arrive(void *arg)
     if (is_cut(h))
         return;
     for (segment *s = h->first; s != NULL && s->at <= sim_now(); s = s->next) {
-        some  = some || s->at != 0;
-        s->at = 0;
+        some    = some || s->at != 0;
+        s->came = s->at != 0 ? sim_now() : s->came;
+        s->at   = 0;
     }
     sim_trace(3, c->number, h->size);
     if (h == &c->up)
@@ -534,7 +535,7 @@ sim_connection *sim_connection_open(sim_host from, in_addr_t address, uint16_t p
 
 void sim_connection_leave(sim_connection *c)
 {
-    bool unread = c->down.first != NULL && c->down.first->at == 0;
+    bool unread = sim_connection_unread_since(c) != SIM_NEVER;
 
     c->client = NULL;
     sim_cancel(&c->gives_up);
@@ -569,13 +570,9 @@ size_t sim_connection_write(sim_connection *c, const char *bytes, size_t size)
     return size;
 }
 
-size_t sim_connection_unread(const sim_connection *c)
+int64_t sim_connection_unread_since(const sim_connection *c)
 {
-    size_t size = 0;
-
-    for (const segment *s = c->down.first; s != NULL && s->at == 0; s = s->next)
-        size += s->size - s->taken;
-    return size;
+    return c->down.first != NULL && c->down.first->at == 0 ? c->down.first->came : SIM_NEVER;
 }
 
 size_t sim_connection_read(sim_connection *c, char *bytes, size_t size, bool peeks)

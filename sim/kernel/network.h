@@ -111,9 +111,10 @@ void sim_connection_shut(sim_connection *connection); /* sends FIN, and reads on
 size_t sim_connection_write(sim_connection *connection, const char *bytes, size_t size);
 size_t sim_connection_room(const sim_connection *connection);
 
-/* Bytes that have arrived; reads some of them. */
-size_t sim_connection_unread(const sim_connection *connection);
-size_t sim_connection_read(sim_connection *connection, char *bytes, size_t size, bool peeks);
+/* Since when bytes lie there unread; SIM_NEVER: none do. */
+int64_t sim_connection_unread_since(const sim_connection *connection);
+/* Reads some of them. */
+size_t  sim_connection_read(sim_connection *connection, char *bytes, size_t size, bool peeks);
 
 /* Everything was read, and no more will come. */
 bool sim_connection_at_end(const sim_connection *connection);

@@ -64,7 +64,8 @@ static uint32_t socket_ready(sim_descriptor *descriptor)
         return 0;
     if (sim_connection_room(s->connection) > 0)
         ready |= EPOLLOUT;
-    if (sim_connection_unread(s->connection) > 0 || sim_connection_at_end(s->connection))
+    if (sim_connection_unread_since(s->connection) != SIM_NEVER ||
+        sim_connection_at_end(s->connection))
         ready |= EPOLLIN;
     return ready;
 }

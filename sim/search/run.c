@@ -4,7 +4,7 @@
 #include "sim/kernel/names.h"
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
-#include "sim/search/alone.h"
+#include "sim/search/connections.h"
 #include "sim/search/epoch.h"
 #include "sim/search/left.h"
 #include "sim/search/picture.h"
@@ -19,8 +19,8 @@ enum {
     ENDED_MS     = 5000,            /* and what was released at the end arrives */
     REST_MS      = 120000,          /* and then leases and client info expire */
     REFUSED_MAX  = 100,             /* connects, of one client in a second */
-    ALONE_MAX_MS = 600000, /* longer worlds are not searched for clients without connection */
-    STEADY_MS    = 20000,  /* for so long the programs go on without faults */
+    LOOKS_MAX_MS = 600000,          /* the connections are not looked at in longer worlds */
+    STEADY_MS    = 20000,           /* for so long the programs go on without faults */
 };
 
 /* 2026-01-01: any time after the fences' minimum will do. */
@@ -407,9 +407,8 @@ static void begin(const sim_plan *plan)
     }
     if (rules.grace_ns != SIM_NEVER && !plan->has_breaks && !plan->servers.forbids_info)
         sim_left_begin(w.servers, plan);
-    if (rules.grace_ns != SIM_NEVER && plan->servers.topology == SIM_SINGLE &&
-        plan->length_ms <= ALONE_MAX_MS)
-        sim_alone_begin(plan->clients_count, process_of);
+    if (rules.grace_ns != SIM_NEVER && plan->length_ms <= LOOKS_MAX_MS)
+        sim_connections_begin(plan, process_of);
     sim_picture_run(plan, CLIENT_HOST, process_of);
     if (plan->servers.topology == SIM_SENTINEL)
         sim_epoch_begin(w.servers, sim_deploy_count(&servers), plan->clients_count, process_of);

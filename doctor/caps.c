@@ -113,6 +113,20 @@ static const caps_row redis_setnx_expire_watch = { ARTICLE(
     "setnx-expire-watch", "lease",
     WITH_LEASE "; without a lease, until another client waits for it") };
 
+static const caps_row redis_lock_file = {
+    .engine   = "redis",
+    .protocol = "lock-file",
+    .wake     = "poll",
+    .loss     = "clock",
+    .crash    = "file",
+    .excludes_words =
+        "the programs that use this lock in the same way, as far as the file is right",
+    .wake_words  = POLLED,
+    .loss_words  = "not noticed, except by a renewal of the file; the lock ends by the clock of "
+                   "the holder",
+    .crash_words = "as the file says: a key without an expiry stays for ever"
+};
+
 /* The directory of `file:` may not exist yet: then its parent shows where it will be. */
 static bool is_remote(const bwl_file_store *store)
 {
@@ -144,10 +158,12 @@ static const caps_row *row_of(bwl_protocol_id id)
 /* That row, with what the rules of the URL and a cluster change. */
 static caps_row row_of_redis(const doctor_target *target)
 {
-    const bwl_compat_rules *rules = target->client->host.settings.options.rules;
-    bwl_protocol_id         id    = bwl_protocol_id_of(target->protocol);
-    caps_row                row   = *row_of(id);
+    const bwl_compat_rules *rules   = target->client->host.settings.options.rules;
+    bwl_protocol_id         id      = bwl_protocol_id_of(target->protocol);
+    bool                    is_file = target->client->host.settings.options.program != NULL;
+    caps_row                row     = is_file ? redis_lock_file : *row_of(id);
 
+    row.renews = row.renews || (is_file && target->protocol->extends);
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER) {
         row.variant     = "server";
         row.crash_words = WITH_TIME ", by the clock of the server";

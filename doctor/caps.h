@@ -22,7 +22,7 @@ typedef struct caps_row {
     const char *loss;  /* "none": cannot happen; "told": at the next renewal or connection;
                        * "clock": only the clock of the holder ends it */
     const char *crash; /* "freed": at once; "lease": when it ends; "never"; "process": when the
-                        * process ends */
+                        * process ends; "file": as a lock file says */
     const char *excludes_words;
     const char *order_words; /* NULL: no order */
     const char *fence_words; /* NULL: no fence */

@@ -6,10 +6,12 @@
 #include "doctor/rights.h"
 #include "doctor/target.h"
 #include "base/fault.h"
+#include "protocol/lock_file/program.h"
 #include "protocol/protocol.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/sentinel.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,11 +233,64 @@ static void add_redisson(rights *r, const doctor_target *target, bool before_7)
 
 /* ---- the requested features ------------------------------------------------------------------ */
 
-static const rights_feature *lock_of(const doctor_target *target)
+static void add_command(rights *r, const char *name, size_t size)
 {
-    const bwl_compat_rules *rules = target->client->host.settings.options.rules;
-    bwl_protocol_id         id    = bwl_protocol_id_of(target->protocol);
+    size_t used = strlen(r->file_commands);
 
+    if (used + size + sizeof " +" > sizeof r->file_commands)
+        return; /* the commands of a lock file fit */
+    (void)snprintf(r->file_commands + used, sizeof r->file_commands - used, "%s+",
+                   used > 0 ? " " : "");
+    used = strlen(r->file_commands);
+    for (size_t i = 0; i < size; i++)
+        r->file_commands[used + i] = (char)tolower((unsigned char)name[i]);
+    r->file_commands[used + size] = '\0';
+}
+
+/* redis.call('NAME', and redis.pcall("NAME". */
+static void add_commands_of_script(rights *r, const char *script)
+{
+    for (const char *at = script; (at = strstr(at, "call(")) != NULL;) {
+        at += strlen("call(");
+        at += strspn(at, " ");
+        if (*at == '\'' || *at == '"')
+            add_command(r, at + 1, strcspn(at + 1, "'\""));
+    }
+}
+
+static const rights_feature *lock_of_file(rights *r, const bwl_lock_program *program)
+{
+    r->file = (rights_feature){ .name         = "lock-file",
+                                .words        = "the lock of a lock file",
+                                .commands     = r->file_commands,
+                                .useful       = INFO,
+                                .useful_words = NOTICED,
+                                .keys         = RIGHTS_KEYS_LOCK,
+                                .locks        = true };
+    for (unsigned i = 0; i < program->calls_count; i++) {
+        const bwl_call *call = &program->calls[i];
+        const char     *name = bwl_call_word_name((bwl_call_word)call->word);
+        add_command(r, name, strlen(name));
+        if (call->word == BWL_CALL_EVAL)
+            add_commands_of_script(r, program->texts[call->args[0].number].bytes);
+    }
+    for (unsigned i = 0; i < program->ops_count; i++)
+        if (program->ops[i].is_transaction) {
+            add_command(r, "multi", strlen("multi"));
+            add_command(r, "exec", strlen("exec"));
+            break;
+        }
+    return &r->file;
+}
+
+static const rights_feature *lock_of(rights *r, const doctor_target *target)
+{
+    const bwl_protocol_options *options = &target->client->host.settings.options;
+    const bwl_compat_rules     *rules   = options->rules;
+    bwl_protocol_id             id      = bwl_protocol_id_of(target->protocol);
+
+    if (options->program != NULL)
+        return lock_of_file(r, options->program);
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return feature_named("stamp", 5);
     if (target->is_quorum)
@@ -260,7 +315,7 @@ static void take_lock(rights *r, const doctor_target *target, const char *names)
         wants_lock = wants_lock || (is != NULL && is->keys == RIGHTS_KEYS_LOCK);
     }
     if (wants_lock)
-        r->features[r->features_count++] = lock_of(target);
+        r->features[r->features_count++] = lock_of(r, target);
 }
 
 static int take_features(rights *r, const doctor_target *target, const char *names,

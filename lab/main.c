@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     if (status != 0)
         return status;
     if (set.wants_help) {
-        bwl_options_help(stdout);
+        (set.wants_format ? bwl_options_help_on_format : bwl_options_help)(stdout);
         return bwl_output_done() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     switch (set.command) {

@@ -105,6 +105,7 @@ void bwl_options_help(FILE *out)
                       bwl_budget_sentence((bwl_budget)i));
     (void)fputs(
         "\nevery command:\n  -h, --help           show this help\n\n"
+        "bowline lab help format shows how a lock file is written.\n\n"
         "Exit: 0 no invariant broke (run, walk, servers: every scenario had the expected result;\n"
         "replay: the server replied as the schedule says); 1 otherwise; 2 wrong usage, or a file\n"
         "with an error; 3 out of memory.\n",
@@ -346,6 +347,7 @@ int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
         status = read_all(&set, argc - 1, argv + 1);
     if (status == 0 && !set.wants_help)
         status = check_operands(&set);
-    *ret_options = set;
+    set.wants_format = set.wants_help && argc > 2 && strcmp(argv[2], "format") == 0;
+    *ret_options     = set;
     return status;
 }

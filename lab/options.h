@@ -76,6 +76,7 @@ typedef struct bwl_lab_options {
     bool            draws;
     bool            tap;
     bool            wants_help;
+    bool            wants_format; /* the grammar of lock files */
     bwl_search      search;
 } bwl_lab_options;
 
@@ -83,6 +84,7 @@ typedef struct bwl_lab_options {
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);
+void bwl_options_help_on_format(FILE *out); /* the grammar of lock files */
 
 /* What the command line changes in a world, apart from its faults. */
 void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world);

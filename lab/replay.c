@@ -17,7 +17,7 @@
  */
 #include "core/text.h"
 #include "lab/base/say.h"
-#include "lab/model/words.h"
+#include "lab/model/steps.h"
 #include "lab/options.h"
 #include "lab/replay/real_server.h"
 #include "lab/report/names.h"
@@ -90,6 +90,21 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
     bwl_token_write(ret_text, &random);
 }
 
+/* The bytes of a value of a lock file. */
+static size_t write_file_value(const stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
+{
+    uint16_t             number;
+    const bwl_lock_text *text = bwl_model_text_of(s->w.scenario->options.program, value, &number);
+    char                 token[BWL_TOKEN_MAX + 1];
+
+    if (text != NULL)
+        return (size_t)snprintf(ret_bytes, BWL_VALUE_MAX, "%.*s", BWL_VALUE_MAX - 1, text->bytes);
+    if (number == 0)
+        return (size_t)snprintf(ret_bytes, BWL_VALUE_MAX, "%" PRId64, value);
+    write_token(token, number);
+    return (size_t)snprintf(ret_bytes, BWL_VALUE_MAX, "%s", token);
+}
+
 static size_t write_value(const stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
     static const char       alien[] = "foreign-value";
@@ -101,6 +116,8 @@ static size_t write_value(const stage *s, int64_t value, char ret_bytes[BWL_VALU
         memcpy(ret_bytes, alien, sizeof alien - 1);
         return sizeof alien - 1;
     }
+    if (s->w.scenario->options.program != NULL)
+        return write_file_value(s, value, ret_bytes);
     number = bwl_model_token_of(rules, value);
     write_token(token, number != 0 ? number : bwl_token_number(0, 1));
     return bwl_value_write(ret_bytes, rules, token, bwl_model_timestamp_of(rules, value));
@@ -231,9 +248,33 @@ static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_command_
     return bwl_say("%s", "");
 }
 
+static bool puts_step(stage *s, bwl_real_connection *connection, const bwl_message *message,
+                      bwl_redis_reply *ret_reply, bwl_text *ret_said)
+{
+    const bwl_scenario *world = s->w.scenario;
+    char                token[BWL_TOKEN_MAX + 1];
+    bwl_text            why;
+    bwl_step_args       args = {
+              .program  = world->options.program,
+              .op       = &world->options.program->ops[message->step],
+              .key      = { KEY, sizeof KEY - 1 },
+              .token    = token,
+              .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
+              .computed = message->timestamp,
+    };
+
+    write_token(token, message->token);
+    if (!opens(s, connection))
+        return false;
+    return bwl_real_connection_step(connection, &args, ret_reply, ret_said, &why) ||
+           fails(s, "the real server failed", why);
+}
+
 static bool puts_command(stage *s, bwl_real_connection *connection, const bwl_message *message,
                          bwl_redis_reply *ret_reply, bwl_text *ret_said)
 {
+    if (message->command == REDIS_STEP)
+        return puts_step(s, connection, message, ret_reply, ret_said);
     const bwl_scenario    *world = s->w.scenario;
     char                   token[BWL_TOKEN_MAX + 1];
     bwl_text               faulty;
@@ -266,13 +307,34 @@ static bool puts_command(stage *s, bwl_real_connection *connection, const bwl_me
 
 static uint64_t number_of(const stage *s, const bwl_message *served)
 {
-    if (!bwl_redis_shows_value((bwl_redis_command)served->command))
+    if (served->command == REDIS_STEP || !bwl_redis_shows_value((bwl_redis_command)served->command))
         return (uint64_t)served->timestamp;
     return (uint64_t)bwl_model_timestamp_of(s->w.scenario->options.rules, served->timestamp);
 }
 
+/* The same kind, and the same value.  A reply that counts down differs by the time that passes. */
+static bool is_same_step(const stage *s, const bwl_message *served, const bwl_redis_reply *real)
+{
+    const bwl_lock_program *program = s->w.scenario->options.program;
+    const bwl_lock_op      *op      = &program->ops[served->step];
+    unsigned                word    = program->calls[op->call + op->calls_count - 1].word;
+    bool                    is_time = word == BWL_CALL_TTL || word == BWL_CALL_PTTL;
+
+    if (served->answer != (uint8_t)real->answer || real->answer != BWL_YES)
+        return served->answer == (uint8_t)real->answer;
+    if (served->reply_kind != real->value.kind || real->value.kind != BWL_REPLY_VALUE)
+        return served->reply_kind == real->value.kind;
+    if (is_time && served->timestamp > 0)
+        return real->value.is_number && (int64_t)real->number > 0;
+    return served->is_mine == real->value.is_mine &&
+           real->value.is_number == (served->timestamp < BWL_MODEL_TEXT) &&
+           (!real->value.is_number || (int64_t)real->number == served->timestamp);
+}
+
 static bool is_same(const stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
+    if (served->command == REDIS_STEP)
+        return is_same_step(s, served, real);
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->timestamp != 0;
 
     return served->answer == (uint8_t)real->answer &&
@@ -294,7 +356,7 @@ static bool serve(stage *s, unsigned step, bwl_transition transition)
     if (transition.which == 0 && !puts_command(s, &s->connections[client], &message, &real, &said))
         return false;
     bwl_world_perform(&s->w, transition);
-    tell(s, step, client, bwl_message_name(&message).of);
+    tell(s, step, client, bwl_message_name(&s->w, &message).of);
     if (transition.which != 0) {
         (void)printf(": the schedule has the server say %s, and it is not asked\n",
                      bwl_answer_name(transition.which));
@@ -302,12 +364,13 @@ static bool serve(stage *s, unsigned step, bwl_transition transition)
     }
     s->answers++;
     (void)printf(": the server says %s (%s), the model %s\n", bwl_answer_name(real.answer), said.of,
-                 bwl_answer_name(served->answer));
+                 bwl_reply_name(&s->w, served).of);
     if (!is_same(s, served, &real))
         return fails(s, "the real server answers otherwise than the model",
                      bwl_say("step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64,
-                             step, bwl_message_name(&message).of, bwl_answer_name(served->answer),
-                             number_of(s, served), bwl_answer_name(real.answer), real.number));
+                             step, bwl_message_name(&s->w, &message).of,
+                             bwl_answer_name(served->answer), number_of(s, served),
+                             bwl_answer_name(real.answer), real.number));
     return compares_key(s);
 }
 
@@ -322,7 +385,7 @@ static bool serve_late(stage *s, unsigned step, bwl_transition transition)
     if (!puts_command(s, &connections[transition.which], &message, &real, &said))
         return false;
     bwl_world_perform(&s->w, transition);
-    tell(s, step, client, bwl_message_name(&message).of);
+    tell(s, step, client, bwl_message_name(&s->w, &message).of);
     (void)printf(" arrives LATE, on the old connection: the server says %s, to nobody\n",
                  bwl_answer_name(real.answer));
     for (unsigned i = transition.which; i + 1 < BWL_MESSAGES_MAX; i++)

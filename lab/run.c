@@ -9,8 +9,10 @@
 #include "core/nearest.h"
 #include "lab/base/say.h"
 #include "lab/report/picture.h"
+#include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
 #include "lab/options.h"
+#include "protocol/lock_file/program.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +58,10 @@ static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_
         (void)printf(" -- EXPECTED not to break");
 }
 
-static bool run_one(size_t i, const settings *of_all, unsigned number)
+static bool run_scenario(bwl_scenario s, const settings *of_all, unsigned *number)
 {
     settings               set    = *of_all;
     const bwl_lab_options *given  = set.given;
-    bwl_scenario           s      = set.at(i);
     bwl_search             search = given->search;
     const char            *prefix = given->tap ? "# " : "";
     bwl_finding            found;
@@ -76,7 +77,7 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
     found   = set.at_random ? bwl_random_walk(&s, &search) : bwl_explore(&s, &search);
     is_good = is_as_expected(&s, &set, &found);
     if (given->tap)
-        (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", number, s.name);
+        (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", ++*number, s.name);
     (void)printf("%-28s %9" PRIu64 " %s %10" PRIu64 " steps %7.2f s  ", s.name, found.states,
                  set.at_random ? "walks " : "states", found.steps, found.seconds);
     print_verdict(&s, &set, &found);
@@ -89,6 +90,65 @@ static bool run_one(size_t i, const settings *of_all, unsigned number)
     bwl_finding_free(&found);
     return is_good;
 }
+
+static bool run_one(size_t i, const settings *set, unsigned *number)
+{
+    return run_scenario(set->at(i), set, number);
+}
+
+/* ---- lock files ------------------------------------------------------------------------------ */
+
+/* The twin in the world of a lock: the same clients, faults and clocks, and the same invariant. */
+static bool find_twin(const char *path, const char *name, const bwl_scenario *world,
+                      bwl_scenario *ret_twin)
+{
+    const char *slash = strrchr(path, '/');
+    bwl_text file = bwl_say("%.*s%s.lock", (int)(slash != NULL ? slash + 1 - path : 0), path, name);
+    bwl_text fault[3];
+    bwl_scenario twin;
+
+    if (!bwl_subject_find(file.of, &twin, fault)) {
+        (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
+        return false;
+    }
+    *ret_twin                            = *world;
+    ret_twin->name                       = twin.name;
+    ret_twin->story                      = twin.story;
+    ret_twin->protocol                   = twin.protocol;
+    ret_twin->options                    = twin.options;
+    ret_twin->terms.renews               = twin.terms.renews;
+    ret_twin->never_renews               = twin.never_renews;
+    ret_twin->breaks                     = 0;
+    twin.options.program->rules.pause_ms = world->options.program->rules.pause_ms;
+    return true;
+}
+
+/* The world of the file, and that of its twin.  Returns the number of failures. */
+static unsigned run_file(const char *path, const settings *set, unsigned *number)
+{
+    bwl_text     fault[3];
+    bwl_scenario world, twin;
+    const char  *name;
+
+    if (!bwl_subject_find(path, &world, fault)) {
+        (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
+        return 1;
+    }
+    name = bwl_lock_file_twin(&world);
+    if (world.breaks != 0)
+        world.invariants = world.breaks;
+    if ((world.breaks & BWL_INVARIANT_LIVE) != 0) {
+        world.rounds     = BWL_ANY;
+        world.tries_once = true;
+        world.wait_ms    = 0;
+    }
+    unsigned failures = !run_scenario(world, set, number);
+    if (name != NULL && (!find_twin(path, name, &world, &twin) || !run_scenario(twin, set, number)))
+        failures++;
+    return failures;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static bool find(const settings *set, const char *name, size_t *ret_i)
 {
@@ -115,19 +175,21 @@ static int complain_about(const settings *set, const char *name)
                                       : "type: bowline lab list");
 }
 
-static unsigned run_named(const settings *set)
+static unsigned run_named(const settings *set, unsigned *number)
 {
     unsigned failures = 0;
 
     for (unsigned n = 0; n < set->given->operands_count; n++) {
-        size_t i = 0;
-        (void)find(set, set->given->operands[n], &i); /* it exists: checked in run() */
-        failures += !run_one(i, set, n + 1);
+        const char *name = set->given->operands[n];
+        size_t      i    = 0;
+        (void)find(set, name, &i); /* it exists: checked in run() */
+        failures +=
+            bwl_names_lock_file(name) ? run_file(name, set, number) : !run_one(i, set, number);
     }
     return failures;
 }
 
-static unsigned run_all(const settings *set)
+static unsigned run_all(const settings *set, unsigned *number)
 {
     unsigned failures = 0;
 
@@ -137,24 +199,24 @@ static unsigned run_all(const settings *set)
             (void)printf("%-28s left out, as it has millions of states: name it, with --budget\n",
                          s.name);
         else
-            failures += !run_one(i, set, (unsigned)i + 1);
+            failures += !run_one(i, set, number);
     }
     return failures;
 }
 
 static int run(const settings *set)
 {
-    const bwl_lab_options *given = set->given;
+    const bwl_lab_options *given  = set->given;
+    unsigned               number = 0; /* of the results so far */
     unsigned               failures;
     size_t                 i;
 
     for (unsigned n = 0; n < given->operands_count; n++)
-        if (!find(set, given->operands[n], &i))
+        if (!bwl_names_lock_file(given->operands[n]) && !find(set, given->operands[n], &i))
             return complain_about(set, given->operands[n]);
+    failures = given->operands_count > 0 ? run_named(set, &number) : run_all(set, &number);
     if (given->tap)
-        (void)printf("1..%u\n",
-                     given->operands_count > 0 ? given->operands_count : (unsigned)set->count());
-    failures = given->operands_count > 0 ? run_named(set) : run_all(set);
+        (void)printf("1..%u\n", number);
     return bwl_output_done() && failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

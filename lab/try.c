@@ -43,6 +43,20 @@ static unsigned sum_of(const uint8_t budget[BWL_BUDGETS_COUNT], unsigned most)
     return sum < most ? sum : most;
 }
 
+/* That of the command line; of the file; or the usual one.  True unless it is the usual one. */
+static bool set_budget(const bwl_lab_options *set, bwl_scenario *world)
+{
+    bool is_set = false;
+
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        is_set = is_set || world->budget[i] != 0;
+    if (set->has_budget)
+        memcpy(world->budget, set->budget, sizeof world->budget);
+    else if (!is_set)
+        memcpy(world->budget, budget_usual, sizeof world->budget);
+    return set->has_budget || is_set;
+}
+
 static int set_up(trial *t)
 {
     enum { FAULTS_MOST = 12 };
@@ -51,8 +65,7 @@ static int set_up(trial *t)
 
     if (!bwl_subject_find(set->operands[0], &t->world, fault))
         return bwl_complain(fault[0], fault[1].of, fault[2].of);
-    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
-        t->world.budget[i] = set->has_budget ? set->budget[i] : budget_usual[i];
+    bool is_said = set_budget(set, &t->world);
     if (set->clients == 1)
         return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
                             "type: --clients 2, or --clients 3");
@@ -60,7 +73,7 @@ static int set_up(trial *t)
     if (set->invariants != 0)
         t->world.invariants =
             set->invariants & ~(unsigned)BWL_INVARIANT_LIVE; /* it has a search of its own */
-    t->faults_max = sum_of(t->world.budget, set->has_budget ? FAULTS_MOST : set->faults_max);
+    t->faults_max = sum_of(t->world.budget, is_said ? FAULTS_MOST : set->faults_max);
     if (set->has_faults)
         t->faults_max = sum_of(t->world.budget, set->faults_max);
     t->meter               = bwl_meter_start(set->quiet);
@@ -235,6 +248,13 @@ static bool write_schedule(const trial *t)
     return is_good;
 }
 
+static bwl_text faults_words(const trial *t)
+{
+    bwl_text budget = bwl_budget_words(t->world.budget);
+
+    return t->faults_max == 0 ? budget : bwl_say("at most %u of %s", t->faults_max, budget.of);
+}
+
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
@@ -246,9 +266,8 @@ static int report(const trial *t, double seconds)
         states = t->smallest[i].states > states ? t->smallest[i].states : states;
     if (is_text) {
         (void)printf("%s: %s\n", t->world.name, t->world.story);
-        (void)printf("%u clients, %u round%s each; at most %u of %s\n\n", t->world.clients,
-                     t->world.rounds, t->world.rounds == 1 ? "" : "s", t->faults_max,
-                     bwl_budget_words(t->world.budget).of);
+        (void)printf("%u clients, %u round%s each; %s\n\n", t->world.clients, t->world.rounds,
+                     t->world.rounds == 1 ? "" : "s", faults_words(t).of);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");

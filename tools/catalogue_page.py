@@ -3,8 +3,8 @@
 
     catalogue_page.py LAB PAGE...
 
-Between `<!-- lab: NAME OPTION... -->` and `<!-- /lab -->` is the output of `LAB try NAME OPTION...`: which
-invariants break, with how few faults, in how few steps, and the schedule of the worst. `make docs` updates the
+Between `<!-- lab: NAME OPTION... -->` and `<!-- /lab -->` is the output of `LAB try NAME OPTION...`, in the directory
+of the lock files (or of `LAB OPTION...`, if that comes first): which invariants break, with how few faults, in how few steps, and the schedule of the worst. `make docs` updates the
 pages; a test fails if a page does not match the lab.
 """
 
@@ -18,13 +18,20 @@ OPENING = r"<!-- lab: (?P<words>[^\n]+?) -->\n"
 REGION = re.compile(rf"^{OPENING}(?P<body>.*?)^<!-- /lab -->$", re.M | re.S)
 MARK = re.compile(r"^<!-- (?:lab: |/lab)", re.M)
 
+LOCKS = pathlib.Path(__file__).resolve().parent.parent / "lab" / "locks"
+
 NONE_BROKE, SOME_BROKE = 0, 1
 
 
+def words_of(words):
+    """The command: `try`, unless it begins with an option."""
+    return shlex.split(words) if words.startswith("--") else ["try", "--quiet", *shlex.split(words)]
+
+
 def said_by(lab, words):
-    """The output of `try`, without the parts that differ between runs or machines."""
-    command = [lab, "try", "--quiet", *shlex.split(words)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    """The output of the lab, without the parts that differ between runs or machines."""
+    command = [lab, *words_of(words)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=LOCKS)
     if said.returncode not in (NONE_BROKE, SOME_BROKE) or not said.stdout:
         raise ValueError(f"{words}: {said.stderr or said.stdout}")
     kept = re.sub(r"^[\d,]+ states in [\d.]+ s\n\n?", "", said.stdout, flags=re.M)
@@ -39,12 +46,14 @@ def filled(lab, text):
 
     def fill(found):
         words = found["words"]
-        return f"<!-- lab: {words} -->\n```\n$ bowline lab try {words}\n{said_by(lab, words)}\n```\n<!-- /lab -->"
+        typed = words if words.startswith("--") else f"try {words}"
+        return f"<!-- lab: {words} -->\n```\n$ bowline lab {typed}\n{said_by(lab, words)}\n```\n<!-- /lab -->"
 
     return REGION.sub(fill, text)
 
 
 def main(lab, *pages):
+    lab = str(pathlib.Path(lab).resolve())
     for name in pages:
         page = pathlib.Path(name)
         try:

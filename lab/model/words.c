@@ -1,4 +1,5 @@
 #include "lab/model/words.h"
+#include "lab/model/steps.h"
 #include "protocol/format/timestamps.h"
 #include "lab/model/mutation.h"
 
@@ -471,6 +472,7 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE:
     case REDIS_REPLICATED: break;
+    case REDIS_STEP: return bwl_model_step(r, q);
     }
     bwl_unreachable("a word that is not Redis'");
 }

@@ -20,6 +20,10 @@ typedef struct bwl_model_command_args {
     bwl_ms                  lease_ms;
     int64_t                 timestamp;
     const bwl_compat_rules *rules; /* NULL: none */
+
+    /* STEP: the file, and the operation. */
+    const struct bwl_lock_program *program;
+    uint8_t                        step;
 } bwl_model_command_args;
 
 typedef struct bwl_model_reply {
@@ -27,6 +31,10 @@ typedef struct bwl_model_reply {
     bool       is_mine;
     uint64_t   number;
     uint64_t   value_hash;
+
+    /* STEP: `number` is the value. */
+    bwl_reply_kind kind;
+    bool           is_number;
 } bwl_model_reply;
 
 /* Executes a command.  `mutations`: flags of bwl_mutation. */

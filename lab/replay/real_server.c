@@ -1,4 +1,5 @@
 #include "lab/replay/real_server.h"
+#include "lab/base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, WORDS_MAX = 8 };
+enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, WORDS_MAX = 8, STEP_MAX = 65536 };
 
 /* One frame of a reply. */
 typedef struct reply {
@@ -175,6 +176,31 @@ bool bwl_real_connection_ask(bwl_real_connection          *connection,
     if (reterr->of[0] == '\0')
         *reterr = bwl_say("the server answers %s, which is no answer to that", ret_said->of);
     return false;
+}
+
+bool bwl_real_connection_step(bwl_real_connection *connection, const bwl_step_args *args,
+                              bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr)
+{
+    char             *room    = bwl_room_for(STEP_MAX, 1);
+    bwl_resp_writer   writer  = { .bytes = room, .capacity = STEP_MAX };
+    bwl_redis_verdict verdict = BWL_REDIS_ANSWER;
+    reply             r;
+
+    *reterr = bwl_say("%s", "");
+    bwl_step_write(&writer, args);
+    bool is_good = ask(connection, &writer, &r, reterr);
+    free(room);
+    for (unsigned nth = 0; is_good && nth < bwl_step_frames(args->op); nth++) {
+        is_good = nth == 0 || receive(connection, &r, reterr);
+        if (is_good && verdict == BWL_REDIS_ANSWER)
+            verdict = bwl_step_read(args->op, args->token, nth, r.bytes, r.size, ret_reply);
+    }
+    if (!is_good)
+        return false;
+    *ret_said = shown(&r);
+    if (verdict != BWL_REDIS_ANSWER)
+        *reterr = bwl_say("the server answers %s, which is no answer to that", ret_said->of);
+    return verdict == BWL_REDIS_ANSWER;
 }
 
 static bool say_words(bwl_real_connection *connection, const char *command, const char *extra,

@@ -6,6 +6,7 @@
 
 #include "lab/base/say.h"
 #include "engine/redis/wire/commands.h"
+#include "engine/redis/wire/steps.h"
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -29,6 +30,10 @@ void bwl_real_connection_close(bwl_real_connection *connection);
 bool bwl_real_connection_ask(bwl_real_connection          *connection,
                              const bwl_redis_command_args *question, bwl_redis_reply *ret_reply,
                              bwl_text *ret_said, bwl_text *reterr);
+
+/* Sends a command, or a transaction, of a lock file. */
+bool bwl_real_connection_step(bwl_real_connection *connection, const bwl_step_args *args,
+                              bwl_redis_reply *ret_reply, bwl_text *ret_said, bwl_text *reterr);
 
 /* Sends any command: words with blanks between them, and one more argument, of any bytes;
  * `extra_size` 0: none.  `ret_said` is the reply as text. */

@@ -1,4 +1,5 @@
 #include "lab/report/names.h"
+#include "lab/report/steps.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ const char *bwl_word_name(unsigned command)
     case REDIS_QUEUE_DISPATCH_NEXT: return "DISPATCH_NEXT";
     case REDIS_QUEUE_REQUEUE: return "REQUEUE";
     case REDIS_REPLICATED: return "REPLICATED";
+    case REDIS_STEP: return "STEP";
     }
     return "?";
 }
@@ -84,9 +86,17 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     return "?";
 }
 
-bwl_text bwl_message_name(const bwl_message *message)
+bwl_text bwl_message_name(const bwl_world *w, const bwl_message *message)
 {
+    if (message->command == REDIS_STEP)
+        return bwl_step_words(w, message);
     return bwl_say("%s %s", bwl_word_name(message->command), bwl_token_name(message->token).of);
+}
+
+bwl_text bwl_reply_name(const bwl_world *w, const bwl_message *message)
+{
+    return message->command == REDIS_STEP ? bwl_step_reply_words(w, message)
+                                          : bwl_say("%s", bwl_answer_name(message->answer));
 }
 
 /* "A1 A1 -": the owner of the key on each server. */
@@ -110,10 +120,12 @@ bwl_text bwl_key_name(const bwl_world *w)
         return keys_of_several(w);
     if (owner == 0)
         return bwl_say("no key");
+    bwl_text value = w->scenario->options.program == NULL
+                         ? bwl_token_name(owner)
+                         : bwl_value_words(w, bwl_model_lock(redis)->value);
     if (bwl_model_lock(redis)->lasts)
-        return bwl_say("key %s, for ever", bwl_token_name(owner).of);
-    return bwl_say("key %s for %" PRId64 " ms", bwl_token_name(owner).of,
-                   bwl_model_left(redis) / BWL_MODEL_PER_MS);
+        return bwl_say("key %s, for ever", value.of);
+    return bwl_say("key %s for %" PRId64 " ms", value.of, bwl_model_left(redis) / BWL_MODEL_PER_MS);
 }
 
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT])
@@ -147,17 +159,17 @@ bwl_text bwl_memory_words(size_t bytes)
     return bwl_say(amount < 10 ? "%.1f %s" : "%.0f %s", amount, units[unit]);
 }
 
-static bwl_text delivered_words(const bwl_message *message)
+static bwl_text delivered_words(const bwl_world *w, const bwl_message *message)
 {
     if (message->kind == BWL_MESSAGE_PUSH)
         return bwl_say("receives the push");
     if (message->kind == BWL_MESSAGE_CUT_OFF && message->tag == 0)
         return bwl_say("connects again");
     if (message->kind == BWL_MESSAGE_CUT_OFF)
-        return bwl_say("%s: no answer", bwl_message_name(message).of);
+        return bwl_say("%s: no answer", bwl_message_name(w, message).of);
     if (message->answer == BWL_NOT_SENT)
-        return bwl_say("%s: not sent", bwl_message_name(message).of);
-    return bwl_say("gets %s", bwl_answer_name(message->answer));
+        return bwl_say("%s: not sent", bwl_message_name(w, message).of);
+    return bwl_say("gets %s", bwl_reply_name(w, message).of);
 }
 
 /* The keys of a lock with a queue; other locks have only the first. */
@@ -171,11 +183,11 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
     if (words != NULL)
         return bwl_say("%s", words);
     if (transition.kind == BWL_TRANSITION_SERVE)
-        return bwl_message_name(&link->messages[link->answered]);
+        return bwl_message_name(w, &link->messages[link->answered]);
     if (transition.kind == BWL_TRANSITION_SERVE_LATE)
-        return bwl_say("LATE %s", bwl_message_name(&link->late[transition.which]).of);
+        return bwl_say("LATE %s", bwl_message_name(w, &link->late[transition.which]).of);
     if (transition.kind == BWL_TRANSITION_DELIVER)
-        return delivered_words(&link->messages[0]);
+        return delivered_words(w, &link->messages[0]);
     if (transition.kind == BWL_TRANSITION_PASS)
         return bwl_say("%" PRId64 " ms pass",
                        bwl_world_next_instant(w) - transition.which - w->now);
@@ -185,20 +197,4 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
         return bwl_say("sees that %c has closed a connection", bwl_client_name(transition.client));
     assert(transition.kind == BWL_TRANSITION_RATE);
     return bwl_say("its CLOCK RUNS at %u %%", w->scenario->clocks.rate_pace);
-}
-
-unsigned bwl_budget_named(const char *name)
-{
-    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
-        if (strcmp(bwl_budget_label((bwl_budget)i), name) == 0)
-            return i;
-    return 0;
-}
-
-unsigned bwl_invariant_named(const char *label)
-{
-    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
-        if (strcmp(bwl_invariant_label(1u << i), label) == 0)
-            return 1u << i;
-    return 0;
 }

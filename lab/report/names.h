@@ -13,7 +13,8 @@ const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 
-bwl_text bwl_message_name(const bwl_message *message);
+bwl_text bwl_message_name(const bwl_world *w, const bwl_message *message);
+bwl_text bwl_reply_name(const bwl_world *w, const bwl_message *message);
 bwl_text bwl_key_name(const bwl_world *w);
 
 /* "2 slow, 1 loss"; or "no fault". */
@@ -24,9 +25,3 @@ bwl_text bwl_count_words(uint64_t count);
 bwl_text bwl_memory_words(size_t bytes);
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition);
-
-/* 0: no budget has this label. */
-unsigned bwl_budget_named(const char *label);
-
-/* The flag of the invariant with this label; 0: none. */
-unsigned bwl_invariant_named(const char *label);

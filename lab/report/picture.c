@@ -141,7 +141,7 @@ static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl
                 continue; /* a CUT_OFF message */
             bwl_row *row = add(k, BWL_ROW_ASK, transition.client);
             mark(row, server, &link->messages[i]);
-            row->what  = at_server(k->w, server, bwl_message_name(&link->messages[i]));
+            row->what  = at_server(k->w, server, bwl_message_name(k->w, &link->messages[i]));
             row->cause = cause;
             cause      = bwl_say("%s", "");
         }
@@ -211,7 +211,7 @@ static void add_served(walk *k, bwl_transition transition)
     bwl_row *row;
 
     if (is_heard)
-        effect = bwl_say("%s; %s", bwl_answer_name(message->answer), effect.of);
+        effect = bwl_say("%s; %s", bwl_reply_name(k->w, message).of, effect.of);
     if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && transition.which == 0 &&
         p->rows[asked].effect.of[0] == '\0') {
         p->rows[asked].effect = bwl_say("%s%s", effect.of, push_to(k, asked).of);
@@ -219,7 +219,7 @@ static void add_served(walk *k, bwl_transition transition)
     }
     row         = add(k, BWL_ROW_SERVED, transition.client);
     row->from   = asked;
-    row->what   = at_server(k->w, transition.server, bwl_message_name(before));
+    row->what   = at_server(k->w, transition.server, bwl_message_name(k->w, before));
     row->effect = bwl_say("%s%s", effect.of, push_to(k, (int)p->rows_count - 1).of);
     row->is_bad = transition.which != 0;
     mark(row, transition.server, before);
@@ -231,7 +231,7 @@ static void add_served_late(walk *k, bwl_transition transition)
     bwl_row           *row     = add(k, BWL_ROW_SERVED, transition.client);
 
     row->from = row_of(k->picture, transition, message, false);
-    row->what = at_server(k->w, transition.server, bwl_message_name(message));
+    row->what = at_server(k->w, transition.server, bwl_message_name(k->w, message));
     row->effect =
         bwl_say("%s%s", bwl_key_name(k->w).of, push_to(k, (int)k->picture->rows_count - 1).of);
     row->is_late = true;
@@ -244,7 +244,7 @@ static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
     bool     is_answer = message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_NOT_SENT;
     int      served    = row_of(k->picture, transition, message, true);
     bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, transition.client);
-    bwl_text answer    = bwl_say("%s", bwl_answer_name(message->answer));
+    bwl_text answer    = bwl_reply_name(k->w, message);
 
     row->what   = at_server(k->w, transition.server, is_answer ? answer : what);
     row->from   = served;

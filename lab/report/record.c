@@ -5,6 +5,7 @@
 #include "lab/report/names.h"
 #include "lab/base/memory.h"
 #include "lab/report/json.h"
+#include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -51,12 +52,14 @@ static const record_field fields[] = {
     { "pace_c", FIELD_COUNT, AT(clocks.pace_of[2]), 1, 1000 },
     { "rate_pace", FIELD_COUNT, AT(clocks.rate_pace), 1, 1000 },
     { "server_pace", FIELD_COUNT, AT(clocks.server_pace), 1, 1000 },
+    { "delay_ms", FIELD_MS, AT(clocks.delay_ms), 0, FIELD_MS_MAX },
     { "has_run_id", FIELD_BOOL, AT(server.has_run_id), 0, 1 },
     { "renews", FIELD_BOOL, AT(terms.renews), 0, 1 },
     { "tries_once", FIELD_BOOL, AT(tries_once), 0, 1 },
     { "stale", FIELD_BOOL, AT(server.stale), 0, 1 },
     { "fences", FIELD_BOOL, AT(server.fences), 0, 1 },
     { "chances", FIELD_BOOL, AT(chances), 0, 1 },
+    { "fine", FIELD_BOOL, AT(fine), 0, 1 },
 };
 
 #undef AT
@@ -212,7 +215,7 @@ static void read_subject(reading *k)
 
     if (!bwl_json_string(&k->r, record->subject, sizeof record->subject))
         return;
-    if (bwl_subject_is_file(record->subject) &&
+    if (bwl_subject_is_file(record->subject) && !bwl_names_lock_file(record->subject) &&
         (k->own == NULL || strcmp(k->own, record->subject) != 0)) {
         (void)bwl_json_fault(&k->r,
                              "it is about %s, which is not loaded unless --protocol "

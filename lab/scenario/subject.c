@@ -5,6 +5,7 @@
 #include "lab/scenario/as_written.h"
 #include "lab/base/memory.h"
 #include "lab/mutant/mutant.h"
+#include "lab/scenario/lock_file.h"
 #include "lab/scenario/own.h"
 #include "lab/scenario/table.h"
 #include "lab/scenario/tables.h"
@@ -103,7 +104,8 @@ bool bwl_subject_is_file(const char *name)
 {
     size_t size = strlen(name);
 
-    return strchr(name, '/') != NULL || (size > 3 && strcmp(name + size - 3, ".so") == 0);
+    return bwl_names_lock_file(name) || strchr(name, '/') != NULL ||
+           (size > 3 && strcmp(name + size - 3, ".so") == 0);
 }
 
 /* The reason why it is not valid, or NULL. */
@@ -188,6 +190,8 @@ static void complete(bwl_scenario *world)
         (BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS) | BWL_INVARIANT_NO_OVERLAP;
     if (!world->protocol->can_verify_owner)
         world->invariants &= ~(unsigned)BWL_INVARIANT_TAKEN_BACK;
+    if (world->options.program != NULL)
+        world->invariants = INVARIANTS_FILE;
     if (world->clocks.jump_ms == 0)
         world->clocks.jump_ms = world->terms.lease_ms;
 }
@@ -197,7 +201,10 @@ bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr
     bwl_scenario world;
     const char  *meant;
 
-    if (bwl_subject_is_file(name)) {
+    if (bwl_names_lock_file(name)) {
+        if (!bwl_lock_file_load(name, &world, reterr))
+            return false;
+    } else if (bwl_subject_is_file(name)) {
         if (!load_own(name, &world, reterr))
             return false;
     } else if (!find_known(name, &world)) {

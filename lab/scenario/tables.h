@@ -76,6 +76,11 @@ enum {
                             BWL_INVARIANT_CLEAN_END,
     INVARIANTS_QUEUE = (BWL_INVARIANTS_USUAL | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE) &
                        ~(unsigned)BWL_INVARIANTS_BACKWARDS,
+    /* Of a lock file: what does not depend on the owner of a key.  The writer of a value does not
+     * tell: two clients may write the same. */
+    INVARIANTS_FILE = INVARIANTS_EXCLUSION | BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_TELLS_LOSS |
+                      BWL_INVARIANT_WAKES | BWL_INVARIANT_NOT_NEARER | BWL_INVARIANT_IN_TIME |
+                      BWL_INVARIANT_PAUSES | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_FREES,
     /* After a data loss or an early expiry: what one client can know. */
     INVARIANTS_FORGETS =
         INVARIANTS_QUEUE &

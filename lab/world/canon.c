@@ -4,6 +4,7 @@
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
+#include "protocol/lock_file/lock_file.h"
 #include "protocol/token_lock.h"
 #include "protocol/quorum.h"
 #include <string.h>
@@ -117,6 +118,11 @@ static void put_synced(bwl_print *p, const bwl_hold *h)
     bwl_put(p, (uint64_t)(p->now - view->sent_at));
 }
 
+static const bwl_lock_file_state *file_of(const bwl_hold *h)
+{
+    return (const bwl_lock_file_state *)(const void *)h->memory;
+}
+
 static const bwl_redlock_state *redlock_of(const bwl_hold *h)
 {
     return (const bwl_redlock_state *)(const void *)h->memory;
@@ -134,6 +140,20 @@ static void put_redlock(bwl_print *p, const bwl_hold *h)
         bwl_put(p, (uint64_t)(p->now - r->started_at) << 1 | r->is_again);
 }
 
+/* The last reply is tested at once, and never read again. */
+static void put_file(bwl_print *p, const bwl_hold *h)
+{
+    const bwl_lock_file_state *s = file_of(h);
+
+    bwl_put(p, (uint64_t)s->verb << 24 | (uint64_t)s->at << 16 | (uint64_t)s->tries << 8 |
+                   (uint64_t)s->sleeps << 1 | (s->in_flight.tag != 0));
+    bwl_put_time(p, s->until);
+    for (unsigned i = 0; i < h->request.options->program->names_count; i++) {
+        put_value(p, s->names[i].number);
+        put_value(p, s->names[i].hash);
+    }
+}
+
 static void put_protocol(bwl_print *p, const bwl_hold *h)
 {
     const bwl_token_state  *view;
@@ -145,6 +165,10 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
         return; /* by itself */
     if (p->latest != NULL) {
         put_redlock(p, h);
+        return;
+    }
+    if (p->is_file) {
+        put_file(p, h);
         return;
     }
     if (!p->is_token) {
@@ -228,7 +252,12 @@ static void put_whole_message(bwl_print *p, const bwl_lab_client *c, const bwl_m
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
                    (uint64_t)message->acquires << 3 | (uint64_t)message->is_mine << 2 |
                    (uint64_t)message->has_result << 1 | of_round);
-    bwl_put(p, of_round ? message->tag : 0);
+    if (p->is_file) {
+        bwl_put(p, of_round ? file_of(&c->hold)->in_flight.last_tag - message->tag : 0);
+        bwl_put(p, (uint64_t)message->reply_kind << 8 | message->step);
+    } else {
+        bwl_put(p, of_round ? message->tag : 0);
+    }
     put_question(p, message);
 }
 
@@ -301,6 +330,13 @@ static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c
         bwl_put_waiter(p, w, (unsigned)(c - w->clients));
 }
 
+static void put_late(bwl_print *p, const bwl_message *message)
+{
+    if (p->is_file)
+        bwl_put(p, message->step);
+    put_question(p, message);
+}
+
 static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)
 {
     const bwl_lab_client *c    = &w->clients[client];
@@ -309,9 +345,10 @@ static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned clie
         w->scenario->options.replicas > 0 && (w->servers[k].informed >> client & 1) != 0;
 
     p->now = c->clock.now;
-    if (w->scenario->budget[BWL_STOP] > 0) {
+    if (bwl_world_counts_delays(w->scenario)) {
         bwl_put(p, w->servers[k].is_stopped);
-        for (unsigned i = link->answered; i < link->count; i++)
+        for (unsigned i = w->scenario->clocks.delay_ms > 0 ? 0 : link->answered; i < link->count;
+             i++)
             bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->messages[i].asked_ms));
     }
     bwl_put(p, (uint64_t)is_informed << 24 | (uint64_t)link->count << 16 |
@@ -320,10 +357,12 @@ static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned clie
         put_message(p, w, c, &link->messages[i]);
     for (unsigned i = 0; i < link->late_count; i++) {
         bwl_put(p, link->late[i].connection);
+        if (w->scenario->clocks.delay_ms > 0)
+            bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->late[i].asked_ms));
         if (p->is_queue)
             bwl_put_waiting_message(p, w, c, &link->late[i]);
         else
-            put_question(p, &link->late[i]);
+            put_late(p, &link->late[i]);
     }
 }
 
@@ -399,7 +438,9 @@ static void begin(bwl_print *p, const bwl_world *w, bool plain, const bwl_drawn 
     p->wall_ns  = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
     p->plain    = plain;
     p->is_token = protocol == &bwl_token || begins_as_token(protocol) ||
-                  (!protocol->uses_push && strcmp(protocol->name, "token") == 0);
+                  (!protocol->uses_push && w->scenario->options.program == NULL &&
+                   strcmp(protocol->name, "token") == 0);
+    p->is_file    = w->scenario->options.program != NULL;
     p->is_queue   = protocol->uses_push;
     p->uses_wall  = protocol->uses_wall;
     p->over_alike = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
@@ -445,6 +486,8 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
 
     restart(p, w, 0x62776c);
     put_budgets(p, w);
+    if ((w->scenario->invariants & BWL_INVARIANT_FREES) != 0)
+        bwl_put(p, w->is_released);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         if ((w->scenario->mutations & BWL_MUTATION_ONE_TOKEN) != 0)
             bwl_put_token(p, bwl_token_number(order[i], 1)); /* it will be used again */

@@ -27,6 +27,7 @@ typedef struct bwl_print {
     bool             plain;
     bool             is_token; /* the protocol is `token`, or a mutant of it */
     bool             is_queue; /* ... `queue` */
+    bool             is_file;  /* the protocol is a lock file */
     bool             uses_wall;
     bool             over_alike; /* no clock is behind the true one, and stamps are ends */
     unsigned         tokens_count;

@@ -5,7 +5,7 @@
  * releases, and never reads a clock.
  */
 #include "lab/world/inside.h"
-#include "lab/model/words.h"
+#include "lab/model/steps.h"
 
 /* A client may send this many commands at one moment without a request of its caller: release a
  * late grant, try again, renew.  More than that is a client that hammers the server. */
@@ -33,6 +33,7 @@ static void report_held(bwl_world *w, bwl_lab_client *c)
     }
     if (!c->caller.is_working) {
         w->got_lock          = true;
+        w->is_released       = false;
         c->book.is_removed   = false;
         c->book.is_of_old    = false;
         c->caller.held_since = c->clock.now;
@@ -142,6 +143,7 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
     bwl_lab_client *c              = &w->clients[client];
     bwl_link       *link           = &w->servers[send->node].links[client];
     unsigned        most           = ASKS_AT_ONCE_MAX;
+    bool            is_step        = send->command == REDIS_STEP;
     uint16_t        previous_token = bwl_token_read(c->hold.previous_token);
     uint16_t        token =
         bwl_redis_uses_previous_token(send) ? previous_token : bwl_world_token_of(w, client);
@@ -150,6 +152,8 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.request.token));
     if (send->command == REDIS_QUEUE_DISPATCH_NEXT)
         most += BWL_MODEL_ITEMS; /* it repeats until all dead waiters are skipped */
+    if (is_step)
+        most += w->scenario->options.program->calls_count;
     if (w->scenario->options.replicas > 0)
         most += 2; /* it checks its replicas once more per attempt */
     if (++c->book.asked_now > most * w->scenario->servers)
@@ -163,8 +167,10 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
         .previous_token = send->command == REDIS_QUEUE_REQUEUE ? previous_token : 0,
         .tag            = send->tag,
         .lease_ms       = (int32_t)lease_written(w, c),
-        .timestamp      = send->args[REDIS_ARG_TIMESTAMP],
-        .asked_ms = w->scenario->budget[BWL_STOP] > 0 ? (uint16_t)(w->now - BWL_BEGINNING_MS) : 0,
+        .step           = is_step ? (uint8_t)send->args[REDIS_ARG_STEP] : 0,
+        .timestamp      = send->args[is_step ? REDIS_ARG_COMPUTED : REDIS_ARG_TIMESTAMP],
+        .asked_ms =
+            bwl_world_counts_delays(w->scenario) ? (uint16_t)(w->now - BWL_BEGINNING_MS) : 0,
         .acquires = bwl_hold_is_acquiring(&c->hold),
     };
     if (bwl_wait_is_kept(w))
@@ -328,6 +334,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
         after(w, client, &fx);
         return;
     }
+    w->is_released |= bwl_world_believes(w, client) > 0;
     c->caller.releases   = true;
     c->caller.is_working = false;
     c->book.was_slow     = false;
@@ -392,6 +399,13 @@ static void show(const bwl_world *w, const bwl_message *answer, bwl_redis_value 
     *room       = (bwl_redis_value){ .is_mine = answer->is_mine };
     ev->details = room;
     ev->number  = (uint64_t)answer->timestamp;
+    if (answer->command == REDIS_STEP && ev->answer == BWL_YES) {
+        bool is_value   = answer->reply_kind == BWL_REPLY_VALUE;
+        room->kind      = (bwl_reply_kind)answer->reply_kind;
+        room->is_number = is_value && answer->timestamp < BWL_MODEL_TEXT;
+        room->hash =
+            is_value ? bwl_model_hash_of(w->scenario->options.program, answer->timestamp) : 0;
+    }
     if (!shows_value || ev->answer != BWL_YES)
         return;
     ev->number = (uint64_t)bwl_model_timestamp_of(w->scenario->options.rules, answer->timestamp);

@@ -5,6 +5,7 @@
  * every request in flight on it gets DOWN.
  */
 #include "lab/world/inside.h"
+#include "lab/model/steps.h"
 #include "protocol/quorum.h"
 
 static bwl_message take(bwl_message *messages, uint8_t *count, unsigned i)
@@ -102,6 +103,13 @@ bwl_message bwl_connection_take_late(bwl_link *link, unsigned i)
     return message;
 }
 
+static bool ends_watch(const bwl_world *w, const bwl_message *message)
+{
+    if (message->command == REDIS_STEP)
+        return bwl_model_step_ends_watch(w->scenario->options.program, message->step);
+    return message->command == REDIS_DELETE_WATCHED || message->command == REDIS_UNWATCH;
+}
+
 /* The server keeps a broken connection while messages may still arrive on it.  A connection without
  * messages does not replace an earlier one that has some. */
 static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, unsigned late_before)
@@ -117,7 +125,7 @@ static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, u
     /* The model forgets what the earlier of two broken connections watched, so commands that depend
      * on it never arrive.  Any late message may be lost. */
     for (unsigned i = late_before; has_messages && i-- > 0;)
-        if (link->late[i].command == REDIS_DELETE_WATCHED || link->late[i].command == REDIS_UNWATCH)
+        if (ends_watch(w, &link->late[i]))
             (void)take(link->late, &link->late_count, i);
     if (has_messages || link->late_count == 0)
         bwl_model_redis_break(&server->redis, client);

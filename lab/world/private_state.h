@@ -5,8 +5,7 @@
 #pragma once
 
 #include "lab/base/token_number.h"
-#include "lock/machine.h"
-#include "protocol/format/compat_rules.h"
+#include "lab/world/scenario.h"
 #include "protocol/state.h"
 
 /* The state of a mutant, after the 32 bytes of the inner protocol. */

@@ -1,5 +1,7 @@
 #include "lab/world/scenario.h"
 
+#include <string.h>
+
 /* Where a fault may happen. */
 typedef enum worlds { SERVERS, ONE_SERVER } worlds;
 
@@ -67,4 +69,20 @@ const char *bwl_invariant_label(unsigned flags)
 const char *bwl_invariant_sentence(unsigned flags)
 {
     return invariant_of(flags)->sentence;
+}
+
+unsigned bwl_budget_named(const char *name)
+{
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        if (strcmp(bwl_budget_label((bwl_budget)i), name) == 0)
+            return i;
+    return 0;
+}
+
+unsigned bwl_invariant_named(const char *label)
+{
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        if (strcmp(bwl_invariant_label(1u << i), label) == 0)
+            return 1u << i;
+    return 0;
 }

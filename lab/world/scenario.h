@@ -89,7 +89,8 @@ bool bwl_budget_wants_one_server(bwl_budget budget);
       "the lock is free, and a waiter sleeps longer than a pause")                               \
     X(FIRST_COME, "first come", "a client got the lock before one that asked earlier")           \
     X(FENCE, "fence", "the resource accepted an older holder's write, or rejected the newest's") \
-    X(FOREIGN, "foreign value", "a command changed a foreign value")
+    X(FOREIGN, "foreign value", "a command changed a foreign value")                             \
+    X(FREES, "frees", "a client has released the lock, nothing was late, and no other can get it")
 
 typedef enum bwl_invariant_number {
 #define X(name, label, sentence) BWL_INVARIANT_NUMBER_##name,
@@ -105,14 +106,15 @@ typedef enum bwl_invariant {
 #undef X
 } bwl_invariant;
 
-_Static_assert(BWL_INVARIANTS_COUNT == 25,
+_Static_assert(BWL_INVARIANTS_COUNT == 26,
                "the flags are 1u << the number, so they cannot overlap");
 
 enum {
     /* A lease without a queue and a fence does not guarantee these. */
     BWL_INVARIANTS_MORE = BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE,
     /* These hold while the timing bounds hold. */
-    BWL_INVARIANTS_USUAL = ((1u << BWL_INVARIANTS_COUNT) - 1) & ~(unsigned)BWL_INVARIANTS_MORE,
+    BWL_INVARIANTS_USUAL =
+        ((1u << BWL_INVARIANTS_COUNT) - 1) & ~(unsigned)(BWL_INVARIANTS_MORE | BWL_INVARIANT_FREES),
     /* Checked backwards when all worlds are known. */
     BWL_INVARIANTS_BACKWARDS = BWL_INVARIANT_LIVE | BWL_INVARIANT_ENDS,
 };
@@ -120,6 +122,12 @@ enum {
 /* Of the lowest flag in `invariants`. */
 const char *bwl_invariant_label(unsigned invariants);
 const char *bwl_invariant_sentence(unsigned invariants);
+
+/* 0: no budget has this label. */
+unsigned bwl_budget_named(const char *label);
+
+/* The flag of the invariant with this label; 0: none. */
+unsigned bwl_invariant_named(const char *label);
 
 enum { BWL_CLIENTS_MAX = 3, BWL_SERVERS_MAX = 5 };
 
@@ -130,6 +138,7 @@ typedef struct bwl_clock_rules {
     unsigned pace_of[BWL_CLIENTS_MAX]; /* of each client's clock (100) */
     unsigned rate_pace;   /* after RATE (default: the most that the drift allowance covers) */
     unsigned server_pace; /* rate of the servers' clocks (100) */
+    bwl_ms   delay_ms;    /* how long a message may be under way (any time) */
 } bwl_clock_rules;
 
 typedef struct bwl_server_rules {

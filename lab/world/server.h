@@ -27,6 +27,8 @@ typedef struct bwl_message {
     bool     has_result; /* the client has a result for this command */
     bool     acquires;   /* the client was acquiring */
     bool     is_mine;    /* ANSWER: the value is the client's own */
+    uint8_t  step;       /* STEP: the operation */
+    uint8_t  reply_kind; /* STEP, ANSWER: a bwl_reply_kind */
     uint16_t token;
     uint16_t previous_token; /* REQUEUE: the previous token; 0: none */
     uint8_t  queue_status;   /* ANSWER, PUSH: index + 1 in w->waiting.places; 0: none */

@@ -75,12 +75,20 @@ static bool has_room_for_late(const bwl_world *w, unsigned client, unsigned k)
            has_room_for_news(w, client);
 }
 
+static bool is_in_time(const bwl_world *w, const bwl_message *message)
+{
+    bwl_ms delay_ms = w->scenario->clocks.delay_ms;
+
+    return delay_ms == 0 || w->now <= BWL_BEGINNING_MS + message->asked_ms + delay_ms;
+}
+
 /* Only the first late message of each broken connection can be next. */
-static void add_late(bwl_transitions *transitions, const bwl_link *link, unsigned client,
-                     unsigned server)
+static void add_late(const bwl_world *w, bwl_transitions *transitions, const bwl_link *link,
+                     unsigned client, unsigned server)
 {
     for (unsigned i = 0; i < link->late_count; i++)
-        if (i == 0 || link->late[i].connection != link->late[i - 1].connection)
+        if ((i == 0 || link->late[i].connection != link->late[i - 1].connection) &&
+            is_in_time(w, &link->late[i]))
             add_at(transitions, BWL_TRANSITION_SERVE_LATE, client, server, i);
 }
 
@@ -98,7 +106,7 @@ static void add_link(const bwl_world *w, bwl_transitions *transitions, unsigned 
             add_at(transitions, BWL_TRANSITION_SERVE, client, k, BWL_REFUSED);
     }
     if (!is_stopped)
-        add_late(transitions, link, client, k);
+        add_late(w, transitions, link, client, k);
     if (link->answered > 0)
         add_with_chance(w, transitions, BWL_TRANSITION_DELIVER, client, k);
     if (bwl_world_is_overdue(w, link) && has_room_for_late(w, client, k))
@@ -202,7 +210,8 @@ static void add_time(const bwl_world *w, bwl_transitions *transitions)
 {
     bwl_ms at = bwl_world_next_instant(w);
 
-    if (at == BWL_NEVER || (bwl_world_is_urgent(w) && w->left[BWL_SLOW] == 0))
+    if (at == BWL_NEVER || bwl_world_delay_ends(w) <= w->now ||
+        (bwl_world_is_urgent(w) && w->left[BWL_SLOW] == 0))
         return;
     bwl_transitions_add(transitions, BWL_TRANSITION_PASS, 0, 0);
     if (w->scenario->fine && at > w->now + 1)

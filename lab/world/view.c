@@ -8,6 +8,7 @@
 #include "lab/model/queue.h"
 #include "lab/world/world.h"
 #include "lab/model/words.h"
+#include "protocol/lock_file/lock_file.h"
 
 bwl_world_layout bwl_world_layout_of(const bwl_scenario *s)
 {
@@ -103,6 +104,45 @@ static bwl_ms next_of_client(const bwl_lab_client *c)
     return bwl_ms_min(at, after_now(h->answer_deadline, now));
 }
 
+/* The first moment at which the comparison of a number with a sum of this test changes. */
+static bwl_ms next_of_test(const bwl_world *w, unsigned client, const bwl_lock_op *op,
+                           int64_t number)
+{
+    const bwl_lab_client      *c       = &w->clients[client];
+    const bwl_lock_file_state *s       = (const bwl_lock_file_state *)(const void *)c->hold.memory;
+    int64_t                    unit_ns = w->scenario->options.rules->unit_ns;
+    bwl_ms                     at      = BWL_NEVER;
+
+    number -=
+        op->sum.units + op->sum.lease * (w->scenario->lease_of_ms[client] * 1000000 / unit_ns);
+    if (op->sum.name != 0 && c->is_running)
+        number -= s->names[op->sum.name - 1].number;
+    if (number < 0 || number > INT64_MAX / unit_ns - 1)
+        return BWL_NEVER; /* no time of day */
+    for (unsigned more = 0; more < 2; more++) {
+        int64_t by_ns = (number + more) * unit_ns - bwl_world_wall_ns(w, client);
+        if (by_ns > 0)
+            at = bwl_ms_min(at, c->clock.now + (by_ns + 999999) / 1000000);
+    }
+    return at;
+}
+
+/* The same for all tests of a lock file, and all numbers that they may look at. */
+static bwl_ms next_of_file(const bwl_world *w, unsigned client)
+{
+    const bwl_lock_program *program = w->scenario->options.program;
+    const bwl_model_key    *k       = bwl_model_lock(&w->servers[BWL_ONLY].redis);
+    bwl_ms                  at      = BWL_NEVER;
+
+    for (unsigned i = 0; i < program->ops_count; i++) {
+        const bwl_lock_op *op = &program->ops[i];
+        if (op->kind == BWL_OP_TEST && op->sum.now != 0 && k->kind == BWL_KIND_STRING &&
+            k->value < BWL_MODEL_TEXT)
+            at = bwl_ms_min(at, next_of_test(w, client, op, k->value));
+    }
+    return at;
+}
+
 /* When the timestamp in the key expires for a client, and when it has expired by a whole unit: some
  * protocols distinguish the two. */
 static bwl_ms next_of_timestamp(const bwl_world *w, unsigned client)
@@ -113,6 +153,8 @@ static bwl_ms next_of_timestamp(const bwl_world *w, unsigned client)
     bwl_ms                  at      = BWL_NEVER;
     int64_t                 timestamp;
 
+    if (w->scenario->options.program != NULL)
+        return next_of_file(w, client);
     if (wall_ns == 0 || rules->unit_ns == 0 || bwl_model_owner(&w->servers[BWL_ONLY].redis) == 0)
         return BWL_NEVER;
     timestamp = bwl_model_timestamp_of(rules, bwl_model_lock(&w->servers[BWL_ONLY].redis)->value);
@@ -153,9 +195,23 @@ bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link)
     return overdue_at(w, link) <= w->now;
 }
 
-bwl_ms bwl_world_next_instant(const bwl_world *w)
+bwl_ms bwl_world_delay_ends(const bwl_world *w)
 {
     bwl_ms at = BWL_NEVER;
+
+    for (unsigned k = 0; w->scenario->clocks.delay_ms > 0 && k < w->scenario->servers; k++)
+        for (unsigned i = 0; i < w->scenario->clients; i++) {
+            const bwl_link *link = &w->servers[k].links[i];
+            for (unsigned m = 0; m < link->count; m++)
+                at = bwl_ms_min(at, BWL_BEGINNING_MS + link->messages[m].asked_ms +
+                                        w->scenario->clocks.delay_ms);
+        }
+    return at;
+}
+
+bwl_ms bwl_world_next_instant(const bwl_world *w)
+{
+    bwl_ms at = after_now(bwl_world_delay_ends(w), w->now);
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c    = &w->clients[i];

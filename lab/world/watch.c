@@ -150,9 +150,48 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
            (is_unwoken ? BWL_INVARIANT_WAKES : 0u) | (is_beyond ? BWL_INVARIANT_MAX_HOLD : 0u);
 }
 
+/* True if nothing has failed, nobody runs, and no message is under way. */
+static bool is_quiet(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_link *link = &w->servers[BWL_ONLY].links[i];
+        if (w->clients[i].is_running || link->count > 0 || link->late_count > 0)
+            return false;
+    }
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        if (bwl_world_used(w, (bwl_budget)i))
+            return false;
+    return true;
+}
+
+/* True if a client that acquires now, without a wait, gets the lock. */
+static bool is_acquirable(const bwl_world *w)
+{
+    enum { STEPS_MAX = 100 };
+    bwl_world       then   = *w;
+    bwl_lab_client *c      = &then.clients[0];
+    const bwl_link *link   = &then.servers[BWL_ONLY].links[0];
+    bwl_transition  serve  = { .kind = BWL_TRANSITION_SERVE };
+    bwl_transition  answer = { .kind = BWL_TRANSITION_DELIVER };
+
+    c->rounds_left = 1;
+    bwl_sim_client_start(&then, 0, 0);
+    for (unsigned i = 0; i < STEPS_MAX && link->count > 0; i++)
+        bwl_world_perform(&then, link->answered > 0 ? answer : serve);
+    return c->is_running && bwl_hold_is_held(&c->hold);
+}
+
+/* Whoever owns the key: a client that has released the lock leaves it to the next one. */
+static bool is_freed(const bwl_world *w)
+{
+    bool matters = (w->scenario->invariants & BWL_INVARIANT_FREES) != 0 && w->is_released;
+
+    return !matters || !is_quiet(w) || is_acquirable(w);
+}
+
 unsigned bwl_world_broken_invariants(const bwl_world *w)
 {
-    unsigned broken = w->broken | holders(w);
+    unsigned broken = w->broken | holders(w) | (is_freed(w) ? 0u : BWL_INVARIANT_FREES);
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         broken |= broken_by_client(w, i);

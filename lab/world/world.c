@@ -67,8 +67,11 @@ static void leave_stale_key(bwl_world *w)
     const bwl_compat_rules *rules     = w->scenario->options.rules;
     int64_t                 timestamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
-    bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
-                  bwl_model_value(rules, BWL_TOKEN_FOREIGN, timestamp), BWL_TOKEN_FOREIGN);
+    int64_t value = w->scenario->options.program != NULL
+                        ? timestamp
+                        : bwl_model_value(rules, BWL_TOKEN_FOREIGN, timestamp);
+
+    bwl_model_set(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, value, BWL_TOKEN_FOREIGN);
     w->servers[BWL_ONLY].key_excused = true;
 }
 
@@ -227,6 +230,8 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
         .lease_ms  = message->lease_ms,
         .timestamp = message->timestamp,
         .rules     = w->scenario->options.rules,
+        .program   = w->scenario->options.program,
+        .step      = message->step,
     };
     if (server->young_for > 0 && message->acquires && was.owner == 0 &&
         is_acquire((bwl_redis_command)message->command)) {
@@ -241,7 +246,10 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
     message->is_mine = reply.is_mine;
     if (w->scenario->server.fences)
         reply.number = w->clients[client].book.fence;
-    message->timestamp = (int64_t)(reply.value_hash != 0 ? reply.value_hash : reply.number);
+    message->reply_kind = (uint8_t)reply.kind;
+    message->timestamp =
+        (int64_t)(reply.value_hash != 0 && message->command != REDIS_STEP ? reply.value_hash
+                                                                          : reply.number);
 }
 
 /* ... of a lock with a queue. */

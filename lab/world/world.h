@@ -117,6 +117,7 @@ typedef struct bwl_world {
     uint32_t            grants_count; /* so far: see `grant_number` */
     uint32_t            fences;       /* so far, by the server's count */
     bool                got_lock;     /* a client got the lock in the last step */
+    bool                is_released;  /* a client has released it in time, and none got it since */
     unsigned            broken;       /* invariants that the last step broke */
     uint8_t             left[BWL_BUDGETS_COUNT];
     bwl_lab_client      clients[BWL_CLIENTS_MAX];
@@ -179,6 +180,16 @@ bwl_ms bwl_world_next_instant(const bwl_world *w);
 bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link);
 
 bool bwl_world_is_urgent(const bwl_world *w);
+
+/* True if messages have a time: where a server may stop, or their delay has a limit. */
+static inline bool bwl_world_counts_delays(const bwl_scenario *s)
+{
+    return s->budget[BWL_STOP] > 0 || s->clocks.delay_ms > 0;
+}
+
+/* When the delay of a message under way reaches its limit; NEVER: none has one.  Time does not pass
+ * beyond it. */
+bwl_ms bwl_world_delay_ends(const bwl_world *w);
 
 unsigned bwl_world_broken_invariants(const bwl_world *w);
 

@@ -58,6 +58,9 @@ static int set_up(bwl_shard *shard, const bwl_engine *const *engines, const bwl_
     if (status == BWL_OK)
         status = host->engine->open(host, &url, fault);
     bwl_url_wipe(&url);
+    if (status < 0)
+        free(chosen.options.program);
+    shard->program = status < 0 ? NULL : chosen.options.program;
     return status;
 }
 
@@ -149,6 +152,7 @@ static void shard_free(bwl_shard *shard, bool is_ours)
     bwl_reactor_close(&shard->host.reactor);
     bwl_fork_guard_free(&shard->host.guard);
     explicit_bzero(&shard->host.entropy, sizeof shard->host.entropy);
+    free(shard->program);
     free(shard);
 }
 

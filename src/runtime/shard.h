@@ -49,8 +49,9 @@ struct bwl_shard {
     bwl_event_queue                    events;
     const struct bwl_lock_group_calls *group_calls; /* NULL: there was no local group yet */
     bwl_background                     background;
-    struct bowline_client             *client; /* for src/api; NULL: none */
-    unsigned                           number; /* in the client, from 0 */
+    struct bowline_client             *client;  /* for src/api; NULL: none */
+    struct bwl_lock_program           *program; /* of a lock file; the first shard owns it */
+    unsigned                           number;  /* in the client, from 0 */
 };
 
 static inline bwl_shard *bwl_shard_of(bwl_host *host)

@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
 BOWLINE = os.environ.get("BOWLINE", "")
 LAB = os.environ.get("BOWLINE_LAB", "")
 CATALOGUE = SOURCE / "docs" / "catalogue.md"
-SHOWING = [CATALOGUE, SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
+SHOWING = [CATALOGUE, SOURCE / "docs" / "lock-files.md", SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
 
 needs_lab = pytest.mark.skipif(not LAB, reason="this build has no lab")
 

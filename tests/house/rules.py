@@ -53,7 +53,7 @@ MODULE_MAY_INCLUDE = {
     "lab/search": ["lab/world", "lab/base", *MACHINE],
     "lab/scenario": ["lab/mutant", "lab/world", "lab/model", "lab/base", *MACHINE],
     "lab/draw": ["lab/base"],
-    "lab/report": ["lab/draw", "lab/search", "lab/scenario", "lab/world", "lab/base", *MACHINE],
+    "lab/report": ["lab/draw", "lab/search", "lab/scenario", "lab/world", "lab/model", "lab/base", *MACHINE],
     "lab/replay": ["lab/report", "lab/draw", "lab/world", "lab/model", "lab/base", "src/engine/redis/wire", *MACHINE],
     "lab": [*LAB, "src/engine/redis/wire", "src/engine/redis", *MACHINE],
     # It reads URLs and speaks TLS and RESP with the library's own code; its headers include nothing of that.

@@ -225,6 +225,13 @@ static bool *is_alone(const bwl_request *request)
     return &bwl_redis_lock_of(request->lock)->is_alone;
 }
 
+static bwl_watch_role watch_role(const bwl_request *request)
+{
+    if (request->command == REDIS_UNWATCH || request->command == REDIS_DELETE_WATCHED)
+        return BWL_WATCH_ENDS;
+    return request->command == REDIS_WATCH_READ ? BWL_WATCH_BEGINS : BWL_WATCH_NONE;
+}
+
 const bwl_request_kind bwl_redis_lock_request = {
     .is_machines    = true,
     .reports_errors = true,
@@ -234,6 +241,7 @@ const bwl_request_kind bwl_redis_lock_request = {
     .write          = write_command,
     .read           = bwl_redis_read_command,
     .complete       = complete_command,
+    .watch_role     = watch_role,
     .is_alone       = is_alone,
 };
 

@@ -246,6 +246,7 @@ static int check_options(const bwl_url *url, bwl_fault *fault)
 {
     static const char *const known[]        = { BWL_REDIS_OPTIONS,
                                                 "protocol",
+                                                "protocol-file",
                                                 "retry",
                                                 "pause",
                                                 "buffer",

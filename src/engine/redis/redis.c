@@ -4,6 +4,7 @@
 #include "protocol/format/timestamps.h"
 #include "base/fault.h"
 #include "engine/redis/redis.h"
+#include "protocol/lock_file/program.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
 #include "engine/redis/topology/quorum.h"
@@ -94,7 +95,7 @@ static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
     const bwl_compat_rules *rules     = lock->hold.request.options->rules;
     int64_t                 timestamp = send->args[REDIS_ARG_TIMESTAMP];
 
-    return rules == NULL || rules->unit_ns == 0 || timestamp == 0 ||
+    return rules == NULL || rules->unit_ns == 0 || timestamp == 0 || send->command == REDIS_STEP ||
            (bwl_timestamp_is_plausible(rules, timestamp) &&
             bwl_value_write(value, rules, lock->hold.request.token, timestamp) != 0);
 }
@@ -149,6 +150,11 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
 
     if (send->command == REDIS_REPLICATED)
         request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
+    if (send->command == REDIS_STEP) {
+        request.kind    = &bwl_redis_step_request;
+        request.subject = &lock_request->options->program->ops[send->args[REDIS_ARG_STEP]];
+        request.number  = send->args[REDIS_ARG_COMPUTED];
+    }
     if (bwl_redis_uses_previous_token(send))
         memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
     else

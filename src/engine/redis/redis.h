@@ -118,6 +118,7 @@ void bwl_redis_close(bwl_host *host); /* see bwl_engine */
 /* ---- command.c */
 
 extern const bwl_request_kind bwl_redis_lock_request; /* a command of a lock's machine */
+extern const bwl_request_kind bwl_redis_step_request; /* a command of a lock file, see step.c */
 extern const bwl_request_kind bwl_redis_revalidate;   /* checks whether a hold is still ours */
 
 /* Writes the request's command after the skipped commands in front of it (flight.replies_to_skip).

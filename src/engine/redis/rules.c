@@ -6,15 +6,19 @@
  * URL accepts the risk.
  */
 #include "base/fault.h"
+#include "base/trusted_file.h"
 #include "core/nearest.h"
 #include "core/text.h"
 #include "engine/redis/redis.h"
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
+#include "protocol/lock_file/program.h"
 #include "protocol/protocol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,6 +75,67 @@ static int take_protocol(bwl_settings *settings, const char *name, const char **
     settings->protocol      = protocol;
     settings->options.rules = bwl_protocol_compat_rules(protocol);
     *ret_fault              = bwl_protocol_fault(protocol, settings->options.rules);
+    return BWL_OK;
+}
+
+/* ---- protocol-file= -------------------------------------------------------------------------- */
+
+/* -1: errno. */
+static ssize_t read_whole(int fd, char *ret_bytes, size_t room)
+{
+    size_t size = 0;
+
+    while (size < room) {
+        ssize_t more = read(fd, ret_bytes + size, room - size);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return -1;
+        if (more == 0)
+            break;
+        size += (size_t)more;
+    }
+    return (ssize_t)size;
+}
+
+static int read_file(const char *path, char *ret_bytes, size_t *ret_size, bwl_fault *fault)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return bwl_fail_errno(fault, "the lock file %.100s cannot be opened", path);
+    int     status = bwl_trusted_check(fd, "lock file", path, BWL_TRUST_STEERS, fault);
+    ssize_t size   = status == BWL_OK ? read_whole(fd, ret_bytes, BWL_LOCK_FILE_MAX) : 0;
+    if (size < 0)
+        status = bwl_fail_errno(fault, "the lock file %.100s cannot be read", path);
+    (void)close(fd);
+    *ret_size = size > 0 ? (size_t)size : 0;
+    return status;
+}
+
+/* The program becomes part of the settings, and their owner frees it. */
+static int take_file(bwl_settings *settings, const char *path, const char **ret_fault,
+                     bwl_fault *fault)
+{
+    bwl_lock_program   *program = malloc(sizeof *program);
+    char               *bytes   = malloc(BWL_LOCK_FILE_MAX);
+    size_t              size    = 0;
+    bwl_lock_file_error error;
+    int                 status = program != NULL && bytes != NULL
+                                     ? read_file(path, bytes, &size, fault)
+                                     : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+
+    if (status == BWL_OK && !bwl_lock_program_parse(program, "lock-file", bytes, size, &error))
+        status = bwl_fail(fault, BWL_STATUS_USAGE, "%.100s:%u:%u: %s", path, error.line,
+                          error.column, error.text);
+    free(bytes);
+    if (status < 0) {
+        free(program);
+        return status;
+    }
+    settings->protocol = &program->protocol;
+    settings->options  = program->options;
+    *ret_fault         = program->protocol.fault;
     return BWL_OK;
 }
 
@@ -221,15 +286,24 @@ int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
 {
     const char *protocol = bwl_url_find(url, "protocol");
     const char *profile  = bwl_url_find(url, "profile");
+    const char *file     = bwl_url_find(url, "protocol-file");
     const char *wrong    = NULL;
     int         status   = BWL_OK;
 
     settings->risk[0] = '\0';
-    if (profile != NULL)
+    if (file != NULL && (profile != NULL || protocol != NULL))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, protocol-file= is the protocol: leave %s= out",
+                        profile != NULL ? "profile" : "protocol");
+    if (file != NULL)
+        status = take_file(settings, file, &wrong, fault);
+    else if (profile != NULL)
         status = take_profile(settings, profile, protocol, &wrong, fault);
     else if (protocol != NULL)
         status = take_protocol(settings, protocol, &wrong, fault);
-    if (status == BWL_OK && profile != NULL)
+    if (status == BWL_OK && file != NULL)
+        status = take_risk(settings, url, "lock file", file, wrong, fault);
+    else if (status == BWL_OK && profile != NULL)
         status = take_risk(settings, url, "profile", profile, wrong, fault);
     else if (status == BWL_OK)
         status = take_risk(settings, url, "protocol", protocol, wrong, fault);

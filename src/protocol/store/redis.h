@@ -115,6 +115,14 @@
  *                         `number`: how many replicas have all of it
  *                         that number of replicas, or more                             YES
  *                         fewer                                                        NO
+ *
+ * A command of a lock file, or a transaction of several (lock_file/program.h): they are sent as the
+ * file says.
+ *
+ *  STEP                   arguments: the operation, and the number that the client has computed
+ *                         any reply but an error, with the details of a value                 YES
+ *                         of a transaction, the reply to its last command; nil if it was not
+ *                         carried out
  */
 #pragma once
 
@@ -153,6 +161,7 @@ typedef enum bwl_redis_command {
     REDIS_QUEUE_DISPATCH_NEXT,
     REDIS_QUEUE_REQUEUE,
     REDIS_REPLICATED,
+    REDIS_STEP,
 } bwl_redis_command;
 
 /* True for a command that takes a lock or a place in its queue, and does nothing else; that
@@ -187,6 +196,8 @@ enum {
     REDIS_ARG_REPLICAS       = 0, /* REPLICATED */
     REDIS_ARG_TTL_MS   = 1, /* QUEUE_JOIN, QUEUE_HEARTBEAT, QUEUE_REQUEUE: of a provisional grant */
     REDIS_ARG_LIMIT_MS = 1, /* REPLICATED */
+    REDIS_ARG_STEP     = 0, /* STEP: the operation */
+    REDIS_ARG_COMPUTED = 1, /* STEP: the number that the client has computed */
 };
 
 static inline bool bwl_queue_is(bwl_redis_command command)
@@ -199,8 +210,21 @@ static inline bool bwl_redis_uses_previous_token(const bwl_send *send)
     return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_PREVIOUS_TOKEN] != 0;
 }
 
+/* The last reply to a STEP.  ERROR and DOWN are no replies that a value can have. */
+typedef enum bwl_reply_kind {
+    BWL_REPLY_NIL = 1,
+    BWL_REPLY_OK, /* a status */
+    BWL_REPLY_VALUE,
+    BWL_REPLY_ERROR,
+    BWL_REPLY_DOWN,
+} bwl_reply_kind;
+
 /* The details of a YES that shows a value. */
 typedef struct bwl_redis_value {
     bool     is_mine; /* the value is, byte for byte, what this lock request writes */
     uint64_t hash;    /* of the bytes: equal if and only if the bytes are equal; never 0 */
+
+    /* STEP only.  nil has no hash. */
+    bwl_reply_kind kind;
+    bool           is_number; /* the event's number is the value */
 } bwl_redis_value;

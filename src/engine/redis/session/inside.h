@@ -75,6 +75,9 @@ bool bwl_watch_admits(bwl_session *session, const bwl_request *request);
 /* After a submit: if it was the last request of its transaction, the next transaction begins. */
 void bwl_watch_submitted(bwl_session *session, const bwl_request *request);
 
+/* An error is the reply to a request of a transaction: its lock sends no other one. */
+void bwl_watch_answered(bwl_session *session, const bwl_request *request, bwl_answer answer);
+
 /* WATCH showed nothing to do, or was not sent: its transaction ends without another request. */
 void bwl_watch_failed(bwl_session *session, const bwl_request *request);
 

@@ -67,6 +67,9 @@ typedef struct bwl_request_reply {
     bwl_redis_reply reply;
 } bwl_request_reply;
 
+/* What a request does to the WATCH of its connection: see transaction.c. */
+typedef enum bwl_watch_role { BWL_WATCH_NONE = 0, BWL_WATCH_BEGINS, BWL_WATCH_ENDS } bwl_watch_role;
+
 struct bwl_request_kind {
     /* A command of the lock's machine: it can be withdrawn, and is worth sending only while it is
      * the machine's latest command. */
@@ -97,6 +100,9 @@ struct bwl_request_kind {
     /* Called once, when the request is complete and in no pipeline.  The lock is unpinned
      * afterwards.  NULL: nothing depends on the reply. */
     void (*complete)(bwl_session *session, const bwl_request *request, const bwl_event *result);
+
+    /* NULL: NONE. */
+    bwl_watch_role (*watch_role)(const bwl_request *request);
 
     /* For kinds that can be batched: the mark of a request that the server refused when it was sent
      * alone.  NULL: never batched. */

@@ -222,9 +222,7 @@ static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
     if (verdict == BWL_REDIS_NOSCRIPT)
         ev->answer = BWL_REFUSED; /* the script's text was sent */
     bwl_batch_learn(&request, ev->answer);
-    if (request.command == REDIS_WATCH_READ &&
-        (ev->answer == BWL_RETRYABLE || ev->answer == BWL_REFUSED))
-        bwl_watch_failed(session, &request);
+    bwl_watch_answered(session, &request, ev->answer);
     bwl_request_complete(session, &request, ev);
     bwl_barrier_over(session, &request);
     break_if_demoted(session, demoted);

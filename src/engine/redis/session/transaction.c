@@ -15,15 +15,19 @@
  */
 #include "engine/redis/session/inside.h"
 
+static bool has_role(const bwl_request *request, bwl_watch_role role)
+{
+    return request->kind->watch_role != NULL && request->kind->watch_role(request) == role;
+}
+
 static bool begins(const bwl_request *request)
 {
-    return request->kind->is_machines && request->command == REDIS_WATCH_READ;
+    return has_role(request, BWL_WATCH_BEGINS);
 }
 
 static bool ends(const bwl_request *request)
 {
-    return request->kind->is_machines &&
-           (request->command == REDIS_UNWATCH || request->command == REDIS_DELETE_WATCHED);
+    return has_role(request, BWL_WATCH_ENDS);
 }
 
 /* Ends the transaction, and begins the next deferred one. */
@@ -66,6 +70,14 @@ void bwl_watch_submitted(bwl_session *session, const bwl_request *request)
 {
     if (ends(request) && session->watch.owner == request->lock)
         open_next(session);
+}
+
+void bwl_watch_answered(bwl_session *session, const bwl_request *request, bwl_answer answer)
+{
+    bool is_error = answer == BWL_RETRYABLE || answer == BWL_REFUSED;
+
+    if (is_error && request->kind->watch_role != NULL && !ends(request))
+        bwl_watch_failed(session, request);
 }
 
 void bwl_watch_failed(bwl_session *session, const bwl_request *request)

@@ -1,0 +1,16 @@
+/*
+ * steps.h -- the commands of a lock file, and the values of its key, in words.
+ */
+#pragma once
+
+#include "lab/base/say.h"
+#include "lab/world/world.h"
+
+/* "SET key A1 NX PX 30"; "MULTI, DEL key, EXEC". */
+bwl_text bwl_step_words(const bwl_world *w, const bwl_message *message);
+
+/* The reply to it: "nil", "OK", "1", "A1". */
+bwl_text bwl_step_reply_words(const bwl_world *w, const bwl_message *message);
+
+/* A value: a number, a token, a text, or a time of day: "t+31ms" since the beginning. */
+bwl_text bwl_value_words(const bwl_world *w, int64_t value);

@@ -1,0 +1,257 @@
+/*
+ * lock_file.c -- see lock_file.h.
+ *
+ * The lab has a short lease, so that few pauses fit in a wait: 30 ms, or 2 s if the file has whole
+ * seconds.  What a file says to the lab replaces that.
+ */
+#include "lab/scenario/lock_file.h"
+#include "core/text.h"
+#include "lab/model/script.h"
+#include "lab/base/memory.h"
+#include "protocol/lock_file/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEASE_S_MS       = 2000,
+    PAUSES_PER_LEASE = 3,
+    LAB_LEASE_MS     = 30,
+    NS_PER_S         = 1000000000,
+    NAME_MAX_HERE    = 60
+};
+
+bool bwl_names_lock_file(const char *name)
+{
+    static const char end[] = ".lock";
+    size_t            size  = strlen(name);
+
+    return size >= sizeof end && strcmp(name + size - (sizeof end - 1), end) == 0;
+}
+
+/* The name without its directory and its end. */
+static bwl_text name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name  = slash != NULL ? slash + 1 : path;
+    size_t      size  = strlen(name) - strlen(".lock");
+
+    return bwl_say("%.*s", (int)(size < NAME_MAX_HERE ? size : NAME_MAX_HERE), name);
+}
+
+static bool has_seconds(const bwl_lock_program *program)
+{
+    for (unsigned i = 0; i < program->calls_count; i++) {
+        const bwl_call *call = &program->calls[i];
+        for (unsigned k = 0; k < call->args_count; k++)
+            if (call->args[k].kind == BWL_ARG_LEASE_S)
+                return true;
+    }
+    return program->rules.unit_ns == NS_PER_S;
+}
+
+/* ---- what the file says to the lab ----------------------------------------------------------- */
+
+typedef enum setting_kind { COUNT = 1, MS } setting_kind;
+
+typedef struct setting {
+    const char  *name;
+    setting_kind kind;
+    size_t       offset; /* in a scenario */
+    int64_t      min, max;
+} setting;
+
+#define AT(member) offsetof(bwl_scenario, member)
+
+static const setting settings[] = {
+    { "clients", COUNT, AT(clients), 2, BWL_CLIENTS_MAX },
+    { "rounds", COUNT, AT(rounds), 1, 9 },
+    { "lease", MS, AT(terms.lease_ms), 3, 1000000 },
+    { "wait", MS, AT(wait_ms), 0, 1000000 },
+    { "extend", MS, AT(extend_ms), 3, 1000000 },
+    { "answer", MS, AT(terms.answer_ms), 1, 1000000 },
+    { "delay", MS, AT(clocks.delay_ms), 1, 1000000 },
+    { "skew", MS, AT(clocks.skew_ms[1]), -1000000, 1000000 },
+    { "wall-step", MS, AT(clocks.wall_ms), -1000000, 1000000 },
+    { "poll", MS, 0, 1, 1000000 }, /* of the rules */
+};
+
+#undef AT
+
+static bool read_value(const setting *s, const char *value, int64_t *ret_number)
+{
+    bool     is_minus = value[0] == '-';
+    bwl_ms   ms;
+    uint64_t number  = 0;
+    bool     is_good = s->kind == COUNT
+                           ? bwl_number_parse(&number, value, strlen(value), 1000000)
+                           : bwl_duration_parse(&ms, value + is_minus, strlen(value) - is_minus);
+
+    if (!is_good)
+        return false;
+    *ret_number = s->kind == COUNT ? (int64_t)number : is_minus ? -ms : ms;
+    return *ret_number >= s->min && *ret_number <= s->max;
+}
+
+static bool apply(const bwl_lab_setting *said, bwl_lock_program *program, bwl_scenario *world)
+{
+    unsigned budget = bwl_budget_named(said->name);
+    uint64_t number;
+    int64_t  value;
+
+    if (strcmp(said->name, "twin") == 0)
+        return true; /* see bwl_lock_file_twin */
+    if (strcmp(said->name, "breaks") == 0) {
+        world->breaks = bwl_invariant_named(said->value);
+        return world->breaks != 0;
+    }
+    if (strcmp(said->name, "fine") == 0) {
+        world->fine = true;
+        return strcmp(said->value, "yes") == 0;
+    }
+    if (strcmp(said->name, "start") == 0) {
+        world->server.stale = true;
+        return strcmp(said->value, "stale") == 0;
+    }
+    if (budget != 0 && bwl_number_parse(&number, said->value, strlen(said->value), BWL_ANY - 1)) {
+        world->budget[budget] = (uint8_t)number;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        const setting *s = &settings[i];
+        if (strcmp(s->name, said->name) != 0)
+            continue;
+        if (!read_value(s, said->value, &value))
+            return false;
+        if (s->offset == 0)
+            program->rules.pause_ms = value;
+        else if (s->kind == COUNT)
+            *(unsigned *)(void *)((char *)world + s->offset) = (unsigned)value;
+        else
+            *(bwl_ms *)(void *)((char *)world + s->offset) = value;
+        if (s->offset == offsetof(bwl_scenario, wait_ms))
+            world->tries_once = value == 0;
+        return true;
+    }
+    return false;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* The file; or, for a name without a directory, the one that is installed. */
+static FILE *open_file(const char *path)
+{
+    FILE *in = fopen(path, "rb");
+
+    if (in == NULL && errno == ENOENT && strchr(path, '/') == NULL)
+        in = fopen(bwl_say("%s/%s", BWL_LOCKS_DIRECTORY, path).of, "rb");
+    return in;
+}
+
+/* NULL: errno. */
+static char *read_whole(const char *path, size_t *ret_size)
+{
+    FILE *in    = open_file(path);
+    char *bytes = malloc(BWL_LOCK_FILE_MAX);
+    bool  fails = in == NULL || bytes == NULL;
+
+    if (!fails) {
+        *ret_size = fread(bytes, 1, BWL_LOCK_FILE_MAX, in);
+        fails     = ferror(in) != 0;
+    }
+    int error = errno;
+    if (in != NULL)
+        (void)fclose(in);
+    if (!fails)
+        return bytes;
+    free(bytes);
+    errno = error;
+    return NULL;
+}
+
+/* NULL: none. */
+static const char *script_fault_of(const bwl_lock_program *program)
+{
+    const char *fault = NULL;
+
+    for (unsigned i = 0; i < program->calls_count && fault == NULL; i++)
+        if (program->calls[i].word == BWL_CALL_EVAL)
+            fault = bwl_model_script_fault(&program->texts[program->calls[i].args[0].number]);
+    return fault;
+}
+
+static void set_world(bwl_lock_program *program, bwl_scenario *ret_world)
+{
+    *ret_world = (bwl_scenario){
+        .name     = program->protocol.name,
+        .story    = program->story,
+        .protocol = &program->protocol,
+        .options  = program->options,
+    };
+    ret_world->terms.lease_ms = has_seconds(program) ? LEASE_S_MS : LAB_LEASE_MS;
+    program->rules.pause_ms   = 0;
+    program->rules.token      = BWL_TOKEN_OURS; /* the lab reads it */
+}
+
+/* The pause and the wait follow the lease, unless the file says them. */
+static void complete(bwl_lock_program *program, bwl_scenario *world)
+{
+    if (program->rules.pause_ms == 0)
+        program->rules.pause_ms = (world->terms.lease_ms + PAUSES_PER_LEASE - 1) / PAUSES_PER_LEASE;
+    if (world->wait_ms == 0)
+        world->wait_ms = world->terms.lease_ms + world->terms.lease_ms / 2;
+    if (world->extend_ms == 0)
+        world->extend_ms = world->terms.lease_ms;
+}
+
+bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3])
+{
+    size_t              size  = 0;
+    char               *bytes = read_whole(path, &size);
+    bwl_lock_file_error error;
+    bwl_lock_program   *program = bwl_room_for(1, sizeof *program);
+
+    if (bytes == NULL)
+        return bwl_refuse(reterr, bwl_say("%s cannot be read", bwl_shown(path).of),
+                          bwl_shown(strerror(errno)), "type: bowline lab list");
+    bool is_good = bwl_lock_program_parse(program, name_of(path).of, bytes, size, &error);
+    free(bytes);
+    if (!is_good)
+        return bwl_refuse(
+            reterr,
+            bwl_say("%s:%u:%u: this is no lock file", bwl_shown(path).of, error.line, error.column),
+            bwl_say("%s", error.text), "type: bowline lab --help format");
+    const char *wrong = script_fault_of(program);
+    if (wrong != NULL) {
+        (void)bwl_refuse(reterr, bwl_say("%s: a script of it is wrong", bwl_shown(path).of),
+                         bwl_shown(wrong), "type: bowline lab --help format");
+        return false;
+    }
+    set_world(program, ret_world);
+    for (unsigned i = 0; i < program->settings_count; i++) {
+        bwl_lab_setting said = program->settings[i];
+        if (apply(&said, program, ret_world))
+            continue;
+        return bwl_refuse(
+            reterr,
+            bwl_say("%s:%u:%u: the lab does not understand this setting", bwl_shown(path).of,
+                    said.line, said.column),
+            bwl_say("%s",
+                    "lab: has clients, rounds, lease, wait, poll, extend, answer, "
+                    "delay, skew, wall-step, fine yes, start stale, breaks, twin, and the faults"),
+            "type: bowline lab --help format");
+    }
+    complete(program, ret_world);
+    return true;
+}
+
+const char *bwl_lock_file_twin(const bwl_scenario *world)
+{
+    const bwl_lock_program *program = world->options.program;
+
+    for (unsigned i = 0; i < program->settings_count; i++)
+        if (strcmp(program->settings[i].name, "twin") == 0)
+            return program->settings[i].value;
+    return NULL;
+}

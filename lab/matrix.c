@@ -8,6 +8,7 @@
 #include "lab/scenario/table.h"
 #include "lab/options.h"
 #include <stdlib.h>
+#include <string.h>
 
 static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
 {
@@ -17,6 +18,7 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
     if (!bwl_subject_find(name, world, fault))
         return bwl_complain(fault[0], fault[1].of, fault[2].of);
     world->invariants &= ~(unsigned)BWL_INVARIANT_NO_OVERLAP;
+    memset(world->budget, 0, sizeof world->budget); /* of a lock file: each column has its fault */
     bwl_options_change(set, world);
     m->rows_count++;
     return 0;

@@ -10,6 +10,7 @@
 #include "lab/report/record.h"
 #include "lab/scenario/table.h"
 #include "lab/options.h"
+#include "protocol/lock_file/program.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,24 @@ static const uint8_t budget_usual[BWL_BUDGETS_COUNT] = {
 /* A probe of this many worlds gives an estimate of their number. */
 enum { PROBE_STATES = 100000, DEAD_END_STATES = 500000 };
 
+/* A lock with times in its value is tried in other worlds too. */
+typedef struct variant {
+    const char *words; /* "" : the world as it is */
+    bool        stale;
+    unsigned    rounds; /* 0: as it is */
+} variant;
+
+enum { VARIANTS = 3, VARIANT_FAULTS = 1 };
+
+static const variant variants[VARIANTS] = {
+    { "", false, 0 },
+    { ", with a stale key at the start", true, 0 },
+    { ", with 2 rounds each", false, 2 },
+};
+
 typedef struct trial {
     const bwl_lab_options *set;
+    uint8_t                variant_of[BWL_INVARIANTS_COUNT]; /* of each finding */
     bwl_scenario           world;
     bwl_search             search;
     bwl_meter              meter;
@@ -108,6 +125,78 @@ static size_t estimate(const trial *t)
     return needed > t->search.memory_max ? needed : 0;
 }
 
+/* ---- variants -------------------------------------------------------------------------------- */
+
+static bool has_times(const bwl_scenario *world)
+{
+    const bwl_lock_program *program = world->options.program;
+    bool                    tests   = false;
+
+    for (unsigned i = 0; program != NULL && i < program->ops_count; i++)
+        tests = tests || (program->ops[i].kind == BWL_OP_TEST && program->ops[i].sum.now != 0);
+    return world->options.rules != NULL && world->options.rules->unit_ns != 0 &&
+           (program == NULL || tests);
+}
+
+static bool is_wanted(const trial *t, const variant *v)
+{
+    bool is_set = t->set->rounds != 0 || t->world.rounds > 1;
+
+    return has_times(&t->world) && (v->stale ? !t->world.server.stale : v->rounds != 0 && !is_set);
+}
+
+static bwl_scenario world_of(const trial *t, const variant *v)
+{
+    bwl_scenario world = t->world;
+
+    world.server.stale = world.server.stale || v->stale;
+    world.rounds       = v->rounds != 0 ? v->rounds : world.rounds;
+    return world;
+}
+
+/* Keeps the finding with fewer faults. */
+static void merge(trial *t, unsigned variant_number, bwl_smallest more[BWL_INVARIANTS_COUNT])
+{
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
+        bwl_smallest *is     = &t->smallest[i];
+        bool          is_cut = is->is_cut || more[i].is_cut;
+        if (more[i].is_found && (!is->is_found || more[i].faults < is->faults)) {
+            bwl_smallest was = *is;
+            *is              = more[i];
+            more[i]          = was;
+            t->variant_of[i] = (uint8_t)variant_number;
+        }
+        is->is_cut = is_cut;
+    }
+}
+
+/* What a variant may break with fewer faults: that two clients have the lock. */
+static unsigned open_exclusion(const trial *t)
+{
+    unsigned open = t->world.invariants & (BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER |
+                                           BWL_INVARIANT_NO_OVERLAP);
+
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        if (t->smallest[i].is_found && t->smallest[i].faults == 0)
+            open &= ~(1u << i);
+    return open;
+}
+
+static void search_variants(trial *t)
+{
+    for (unsigned v = 1; v < VARIANTS; v++) {
+        bwl_scenario world  = world_of(t, &variants[v]);
+        unsigned     faults = t->faults_max < VARIANT_FAULTS ? t->faults_max : VARIANT_FAULTS;
+        bwl_smallest more[BWL_INVARIANTS_COUNT];
+        world.invariants = open_exclusion(t);
+        if (world.invariants == 0 || !is_wanted(t, &variants[v]))
+            continue;
+        bwl_smallest_budgets(&world, &t->search, faults, more);
+        merge(t, v, more);
+        bwl_smallest_free(more);
+    }
+}
+
 /* LIVE is checked with endless rounds, without waiting and without slow steps, which keeps the
  * number of worlds finite. */
 static void search_for_dead_ends(trial *t)
@@ -140,8 +229,9 @@ static void print_broken(const trial *t)
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s = &t->smallest[i];
         if (s->is_found)
-            (void)printf("  %-16s BREAKS with %s, in %u steps%s\n", bwl_invariant_label(1u << i),
+            (void)printf("  %-16s BREAKS with %s, in %u steps%s%s\n", bwl_invariant_label(1u << i),
                          bwl_budget_words(s->budget).of, s->path_count,
+                         variants[t->variant_of[i]].words,
                          s->is_cut ? " (not every smaller budget was searched to its end)" : "");
     }
 }
@@ -224,6 +314,7 @@ static bool write_schedule(const trial *t)
                                "");
         return true;
     }
+    world = world_of(t, &variants[t->variant_of[worst - t->smallest]]);
     memcpy(world.budget, worst->budget, sizeof world.budget);
     world.invariants = invariant;
     if (invariant == BWL_INVARIANT_LIVE) {
@@ -287,7 +378,7 @@ int bwl_verb_try(const bwl_lab_options *set)
 
     if (status != 0)
         return status;
-    needed = estimate(&t);
+    needed = set->invariants == 0 ? estimate(&t) : 0; /* a search for one may end soon */
     if (needed != 0) {
         bwl_meter_wipe(&t.meter);
         (void)bwl_complain(
@@ -301,6 +392,7 @@ int bwl_verb_try(const bwl_lab_options *set)
         return BWL_EXIT_MEMORY;
     }
     bwl_smallest_budgets(&t.world, &t.search, t.faults_max, t.smallest);
+    search_variants(&t);
     search_for_dead_ends(&t);
     bwl_meter_wipe(&t.meter);
     status = report(&t, bwl_seconds() - start);

@@ -80,7 +80,8 @@ enum {
      * tell: two clients may write the same. */
     INVARIANTS_FILE = INVARIANTS_EXCLUSION | BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_TELLS_LOSS |
                       BWL_INVARIANT_WAKES | BWL_INVARIANT_NOT_NEARER | BWL_INVARIANT_IN_TIME |
-                      BWL_INVARIANT_PAUSES | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_FREES,
+                      BWL_INVARIANT_PAUSES | BWL_INVARIANT_NOT_STUCK | BWL_INVARIANT_FREES |
+                      BWL_INVARIANT_CLEAN_END,
     /* After a data loss or an early expiry: what one client can know. */
     INVARIANTS_FORGETS =
         INVARIANTS_QUEUE &

@@ -207,8 +207,9 @@ bool bwl_world_ended_clean(const bwl_world *w)
         if (w->clients[i].is_running || w->clients[i].rounds_left > 0)
             return false;
     for (unsigned k = 0; k < w->scenario->servers; k++) {
-        uint16_t owner = bwl_model_owner(&w->servers[k].redis);
-        if (owner != 0 && owner != BWL_TOKEN_FOREIGN)
+        uint16_t owner   = bwl_model_owner(&w->servers[k].redis);
+        bool     is_file = w->scenario->options.program != NULL; /* it may leave a free lock */
+        if (owner != 0 && owner != BWL_TOKEN_FOREIGN && !(is_file && is_acquirable(w)))
             return false;
         for (unsigned i = 0; i < w->scenario->clients; i++)
             if (w->servers[k].links[i].late_count > 0)

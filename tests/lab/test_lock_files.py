@@ -122,3 +122,24 @@ def test_a_file_that_others_may_write_is_not_trusted(lab):
     url = f"redis://127.0.0.1:1/?accept-risk=1&protocol-file={path}"
     said = subprocess.run([BOWLINE, "run", "--url", url, "a", "--", "true"], capture_output=True, text=True, check=False)
     assert said.returncode != 0 and "is not trusted" in said.stderr
+
+
+def replayed():
+    """All files with BOWLINE_LAB_SECONDS. Otherwise those without whole seconds: for these, time is stretched."""
+    for path in sorted(LOCKS.glob("*.lock")):
+        if os.environ.get("BOWLINE_LAB_SECONDS") or not re.search(r"\bEX\b|\bEXPIRE\b|unit s\b", path.read_text()):
+            yield path.name
+
+
+@pytest.mark.parametrize("file", list(replayed()))
+def test_each_schedule_of_a_file_is_the_same_on_a_real_server(lab, file):
+    need_redis()
+    breaks = re.search(r'breaks "(.+)"', (LOCKS / file).read_text())
+    options = ["--invariant", breaks[1] if breaks else "no overlap", "--quiet", "--json"]
+    found = lab("try", str(LOCKS / file), *options)
+    if found.returncode == 0:
+        assert file in ("buffers.lock",), found.stderr
+        return
+    said = lab("replay", lab.write("it.json", found.stdout))
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "=> broken on a real server: " in said.stdout

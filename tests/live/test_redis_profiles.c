@@ -87,6 +87,7 @@ static const form forms[] = {
     { "servicestack", "", "nightly", "^[0-9]{13}$", MS, 1, false, "1400000000000" },
     { "php-pidlock", "", "lock_nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
     { "java-jedislock", "", "nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
+    { "lock-foo", "", "lock.nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
 };
 enum { FORMS = COUNT_OF(forms) };
 
@@ -219,7 +220,7 @@ TEST(profiles_leave_foreign_values_unchanged)
     }
 }
 
-/* The two profiles of the article delete any value, and are left out. */
+/* The profiles of the articles delete any value, and are left out. */
 TEST(profiles_release_leaves_the_lock_of_another_client)
 {
     FOR_EACH(f)

@@ -42,6 +42,7 @@ static const form forms[] = {
     MILLISECONDS("profile=servicestack", "nightly"),
     MILLISECONDS("profile=php-pidlock", "lock_nightly"),
     MILLISECONDS("profile=java-jedislock", "nightly"),
+    MILLISECONDS("profile=lock-foo", "lock.nightly"),
     FLOATS("profile=redis-py-2.7", "nightly"),
     FLOATS("profile=redis-py-2.9", "nightly"),
     FLOATS("profile=redis-mutex", "RedisMutex:nightly"),

@@ -272,6 +272,9 @@ static const bwl_profile rows[] = {
     /* The article "利用redis实现分布式锁", JedisLock; the release as in jedis-lock 1.0. */
     PROFILE("java-jedislock", "the Java lock of the article \"利用redis实现分布式锁\", JedisLock",
             "setnx-getset", "%s", .rules = &bwl_compat_rules_jedis),
+    /* The same article, its summary: GETSET wins if what it returns has expired. */
+    PROFILE("lock-foo", "programs after the summary of \"利用redis实现分布式锁\", key lock.foo",
+            "setnx-getset", "lock.%s", .rules = &bwl_compat_rules_lock_foo),
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -3,14 +3,22 @@
  */
 #include "lab/options.h"
 #include "lab/base/say.h"
+#include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
 #include <stdlib.h>
+
+static void list_one(const char *name, const char *story)
+{
+    (void)printf("  %-28s %s\n", name, story);
+}
 
 static int list(void)
 {
     (void)printf("protocols, for try and matrix:\n");
     for (size_t i = 0; i < bwl_subjects_count(); i++)
         (void)printf("  %-28s %s\n", bwl_subject_at(i)->name, bwl_subject_at(i)->story);
+    (void)printf("\nlock files, for try, matrix and run, where they are installed:\n");
+    bwl_lock_files_installed(list_one);
     (void)printf("\ninvariants:\n");
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         (void)printf("  %-28s broken when %s\n", bwl_invariant_label(1u << i),

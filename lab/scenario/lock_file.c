@@ -10,6 +10,7 @@
 #include "lab/base/memory.h"
 #include "protocol/lock_file/program.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,4 +255,26 @@ const char *bwl_lock_file_twin(const bwl_scenario *world)
         if (strcmp(program->settings[i].name, "twin") == 0)
             return program->settings[i].value;
     return NULL;
+}
+
+static int is_lock_file(const struct dirent *entry)
+{
+    return bwl_names_lock_file(entry->d_name);
+}
+
+void bwl_lock_files_installed(void (*each)(const char *name, const char *story))
+{
+    struct dirent **entries;
+    int             count = scandir(BWL_LOCKS_DIRECTORY, &entries, is_lock_file, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        bwl_scenario world;
+        bwl_text     fault[3];
+        bwl_text     path = bwl_say("%s/%s", BWL_LOCKS_DIRECTORY, entries[i]->d_name);
+        if (bwl_lock_file_load(path.of, &world, fault))
+            each(entries[i]->d_name, world.story);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
 }

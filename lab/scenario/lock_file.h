@@ -13,6 +13,9 @@ bool bwl_names_lock_file(const char *name);
  * what to type. */
 bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3]);
 
+/* Calls `each` with the name and the story of every lock file that is installed, in order. */
+void bwl_lock_files_installed(void (*each)(const char *name, const char *story));
+
 /* The corrected lock that holds in the same world, as the file says: a file beside it.  NULL: it
  * names none. */
 const char *bwl_lock_file_twin(const bwl_scenario *world);

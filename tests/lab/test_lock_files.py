@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from own_redis import LIMIT, need_redis, own_redis
+from own_redis import LIMIT, need_redis, own_redis, wait_for
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 LOCKS = SOURCE / "lab" / "locks"
@@ -122,6 +122,22 @@ def test_a_file_that_others_may_write_is_not_trusted(lab):
     url = f"redis://127.0.0.1:1/?accept-risk=1&protocol-file={path}"
     said = subprocess.run([BOWLINE, "run", "--url", url, "a", "--", "true"], capture_output=True, text=True, check=False)
     assert said.returncode != 0 and "is not trusted" in said.stderr
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
+def test_bowline_adds_nothing_after_a_broken_connection(lab):
+    path = lab.write("it.lock", (LOCKS / "counter.lock").read_text())
+    need_redis()
+    with own_redis("lock-files-", "--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000") as redis:
+        command = [BOWLINE, "run", "--url", f"{redis.url}?accept-risk=1&protocol-file={path}", "a", "--", "cat"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+            wait_for("the lock", redis.keys)
+            redis.cli("client", "kill", "type", "normal")
+            wait_for("another connection", lambda: redis.cli("client", "list").count("laddr=") > 1)
+            program.stdin.close()
+        sent = {entry[3][0].lower() for entry in json.loads(redis.cli("--json", "slowlog", "get", "1000"))}
+    assert program.returncode == 0
+    assert sent - {"hello", "info", "client", "slowlog", "keys", "command"} == {"incr", "expire", "decr"}
 
 
 def replayed():

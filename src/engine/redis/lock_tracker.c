@@ -127,10 +127,10 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
 
     if (lock->hold.state != BWL_HOLD_HELD)
         return; /* an extension is in flight, which also revalidates */
-    if (!lock->hold.protocol->extends) {
+    if (!lock->hold.protocol->extends || lock->hold.request.options->program != NULL) {
         if (bwl_sentinel_has_moved(session))
             mark_lost(session, lock);
-        return; /* this protocol has no command that checks without a change */
+        return; /* this protocol has no command that checks without a change; or a file has all */
     }
     bwl_request request =
         revalidation_of(session, lock, is_copy ? lock->hold.request.lease_ms : NO_LEASE_MS);

@@ -123,6 +123,20 @@ static bool find_twin(const char *path, const char *name, const bwl_scenario *wo
     return true;
 }
 
+/* The file, and the twin that it names, can be loaded. */
+static bool is_good_file(const char *path)
+{
+    bwl_text     fault[3];
+    bwl_scenario world, twin;
+
+    if (!bwl_subject_find(path, &world, fault)) {
+        (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
+        return false;
+    }
+    const char *name = bwl_lock_file_twin(&world);
+    return name == NULL || find_twin(path, name, &world, &twin);
+}
+
 /* The world of the file, and that of its twin.  Returns the number of failures. */
 static unsigned run_file(const char *path, const settings *set, unsigned *number)
 {
@@ -211,6 +225,9 @@ static int run(const settings *set)
     unsigned               failures;
     size_t                 i;
 
+    for (unsigned n = 0; n < given->operands_count; n++)
+        if (bwl_names_lock_file(given->operands[n]) && !is_good_file(given->operands[n]))
+            return BWL_EXIT_USAGE;
     for (unsigned n = 0; n < given->operands_count; n++)
         if (!bwl_names_lock_file(given->operands[n]) && !find(set, given->operands[n], &i))
             return complain_about(set, given->operands[n]);

@@ -11,6 +11,7 @@
 #include "lab/scenario/table.h"
 #include "lab/options.h"
 #include "protocol/lock_file/program.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -357,8 +358,13 @@ static int report(const trial *t, double seconds)
         states = t->smallest[i].states > states ? t->smallest[i].states : states;
     if (is_text) {
         (void)printf("%s: %s\n", t->world.name, t->world.story);
-        (void)printf("%u clients, %u round%s each; %s\n\n", t->world.clients, t->world.rounds,
-                     t->world.rounds == 1 ? "" : "s", faults_words(t).of);
+        (void)printf("%u clients, %u round%s each; %s\n%s", t->world.clients, t->world.rounds,
+                     t->world.rounds == 1 ? "" : "s", faults_words(t).of,
+                     t->world.options.program == NULL ? "\n" : "");
+        if (t->world.options.program != NULL)
+            (void)printf("lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n\n",
+                         t->world.terms.lease_ms, t->world.wait_ms,
+                         t->world.options.rules->pause_ms);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");

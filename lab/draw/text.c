@@ -145,6 +145,12 @@ static void end_row(paper *p)
     bwl_put(p->out, "%s%s\n", p->prefix, p->row);
 }
 
+/* In the gap between two lanes, on an arrow. */
+static bool fits(const char *label)
+{
+    return strlen(label) + 4 < LANE_WIDTH;
+}
+
 /* An arrow between a client's lane and the server's, with its text in the first gap. */
 static void arrow(paper *p, unsigned client, bool to_server, const char *label)
 {
@@ -159,7 +165,7 @@ static void arrow(paper *p, unsigned client, bool to_server, const char *label)
         p->row[to] = '>';
     else
         p->row[from] = '<';
-    if (size + 4 < LANE_WIDTH) {
+    if (size > 0 && fits(label)) {
         unsigned column    = from + (unsigned)(LANE_WIDTH - 1 - size) / 2;
         p->row[column - 1] = ' ';
         write_at(p, column, label);
@@ -187,11 +193,17 @@ static void draw_ask(paper *p, const bwl_row *row)
 
     if (row->cause.of[0] == '\0') {
         both = row->what;
-    } else if (strlen(both.of) + 4 >= LANE_WIDTH) {
+    } else if (!fits(both.of)) {
         write_at(p, lane(row->client) + 2, row->cause.of);
         end_row(p);
         begin_row(p, row);
         both = row->what;
+    }
+    if (!fits(both.of)) {
+        write_at(p, lane(row->client) + 2, both.of);
+        end_row(p);
+        begin_row(p, row);
+        both = bwl_say("%s", "");
     }
     arrow(p, row->client, true, both.of);
     at_server(p, row->effect.of);

@@ -2,7 +2,8 @@
  * lock_file.c -- see lock_file.h.
  *
  * The lab has a short lease, so that few pauses fit in a wait: 30 ms, or 2 s if the file has whole
- * seconds.  What a file says to the lab replaces that.
+ * seconds.  A file with times that do not follow its lease keeps its own.  What a file says to the
+ * lab replaces that.
  */
 #include "lab/scenario/lock_file.h"
 #include "core/text.h"
@@ -50,6 +51,29 @@ static bool has_seconds(const bwl_lock_program *program)
                 return true;
     }
     return program->rules.unit_ns == NS_PER_S;
+}
+
+/* An argument that may be a time, and is a number. */
+static bool is_literal_time(const bwl_call *call, unsigned i)
+{
+    const bwl_call_arg *before = i > 0 ? &call->args[i - 1] : NULL;
+    bool                is_option =
+        call->word == BWL_CALL_SET && before != NULL && before->kind == BWL_ARG_KEYWORD;
+
+    bool is_ttl = is_option || call->word == BWL_CALL_EXPIRE || call->word == BWL_CALL_PEXPIRE;
+
+    return call->args[i].kind == BWL_ARG_NUMBER &&
+           (is_ttl ? call->args[i].number > 0
+                   : call->word == BWL_CALL_EVAL && i > 1 && call->args[i].number > 1);
+}
+
+static bool has_literal_times(const bwl_lock_program *program)
+{
+    for (unsigned i = 0; i < program->calls_count; i++)
+        for (unsigned k = 0; k < program->calls[i].args_count; k++)
+            if (is_literal_time(&program->calls[i], k))
+                return true;
+    return false;
 }
 
 /* ---- what the file says to the lab ----------------------------------------------------------- */
@@ -101,6 +125,9 @@ static bool apply(const bwl_lab_setting *said, bwl_lock_program *program, bwl_sc
     uint64_t number;
     int64_t  value;
 
+    for (const bwl_lab_setting *is = program->settings; is < said; is++)
+        if (strcmp(is->name, said->name) == 0)
+            return false; /* twice */
     if (strcmp(said->name, "twin") == 0)
         return true; /* see bwl_lock_file_twin */
     if (strcmp(said->name, "breaks") == 0) {
@@ -190,7 +217,9 @@ static void set_world(bwl_lock_program *program, bwl_scenario *ret_world)
         .protocol = &program->protocol,
         .options  = program->options,
     };
-    ret_world->terms.lease_ms = has_seconds(program) ? LEASE_S_MS : LAB_LEASE_MS;
+    ret_world->terms.lease_ms = has_literal_times(program) ? program->rules.lease_ms
+                                : has_seconds(program)     ? LEASE_S_MS
+                                                           : LAB_LEASE_MS;
     program->rules.pause_ms   = 0;
     program->rules.token      = BWL_TOKEN_OURS; /* the lab reads it */
 }
@@ -231,16 +260,18 @@ bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text rete
     }
     set_world(program, ret_world);
     for (unsigned i = 0; i < program->settings_count; i++) {
-        bwl_lab_setting said = program->settings[i];
-        if (apply(&said, program, ret_world))
+        const bwl_lab_setting said = program->settings[i];
+        if (apply(&program->settings[i], program, ret_world))
             continue;
         return bwl_refuse(
             reterr,
             bwl_say("%s:%u:%u: the lab does not understand this setting", bwl_shown(path).of,
                     said.line, said.column),
-            bwl_say("%s",
-                    "lab: has clients, rounds, lease, wait, poll, extend, answer, "
-                    "delay, skew, wall-step, fine yes, start stale, breaks, twin, and the faults"),
+            bwl_say(
+                "%s",
+                "lab: has clients, rounds, lease, wait, poll, extend, answer, "
+                "delay, skew, wall-step, fine yes, start stale, breaks \"INVARIANT\", twin NAME, "
+                "and the faults, each once"),
             "type: bowline lab --help format");
     }
     complete(program, ret_world);

@@ -114,7 +114,7 @@ size_t sim_connection_room(const sim_connection *connection);
 /* Since when bytes lie there unread; SIM_NEVER: none do. */
 int64_t sim_connection_unread_since(const sim_connection *connection);
 /* Reads some of them. */
-size_t  sim_connection_read(sim_connection *connection, char *bytes, size_t size, bool peeks);
+size_t sim_connection_read(sim_connection *connection, char *bytes, size_t size, bool peeks);
 
 /* Everything was read, and no more will come. */
 bool sim_connection_at_end(const sim_connection *connection);

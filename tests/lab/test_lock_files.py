@@ -51,7 +51,7 @@ def test_a_wrong_file_is_refused_where_it_is_wrong(lab, text, where, what):
 
 @pytest.mark.parametrize(
     "setting, what",
-    [("clients 9", "does not understand"), ("slow many", "does not understand"), ("breaks frost", "does not understand")],
+    [(text, "does not understand") for text in ("clients 9", "slow many", "breaks frost", "slow 1 slow 2")],
 )
 def test_a_wrong_setting_of_the_lab_is_refused(lab, setting, what):
     assert what in lab.refuses("try", lab.write("wrong.lock", f"lab: {setting}\n{GOOD}"))
@@ -60,6 +60,19 @@ def test_a_wrong_setting_of_the_lab_is_refused(lab, setting, what):
 def test_a_wrong_script_is_refused(lab):
     text = GOOD.replace("DEL key", "EVAL `retrun 1` 1 key")
     assert "a script of it is wrong" in lab.refuses("try", lab.write("wrong.lock", text))
+
+
+def test_a_time_of_its_own_keeps_the_lease_of_the_file(lab):
+    """The key ends after a second, and the holder relies on fifteen."""
+    text = "lease 15s\n" + GOOD.replace("SETNX key token -> 1", "SET key token NX EX 1 -> OK")
+    said = lab("try", lab.write("short.lock", text), "--slow", "0", "--quiet").stdout
+    assert "lease 15000 ms" in said and "one worker       BREAKS with no fault" in said
+    assert lab("run", lab.write("whole.lock", text.replace("EX 1", "EX lease"))).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["lease 10\n" + GOOD, 'lab: breaks "one worker" twin missing\n' + GOOD])
+def test_run_refuses_a_file_that_cannot_be_compared(lab, text):
+    lab.refuses("run", lab.write("wrong.lock", text))
 
 
 def broken(lab, *words):

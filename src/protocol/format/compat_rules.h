@@ -140,8 +140,8 @@ typedef struct bwl_compat_rules {
 
 /* What some protocols need besides the token and the lease. */
 struct bwl_protocol_options {
-    const bwl_compat_rules *rules;     /* NULL: no parameters */
-    uint32_t                drift_ppm; /* `redlock`: see bwl_drift_named_ms; 0: the default */
-    uint16_t                replicas;  /* that must have the lock before it is held; 0: none */
-    struct bwl_lock_program *program; /* of a lock file; NULL: it is none */
+    const bwl_compat_rules  *rules;     /* NULL: no parameters */
+    uint32_t                 drift_ppm; /* `redlock`: see bwl_drift_named_ms; 0: the default */
+    uint16_t                 replicas;  /* that must have the lock before it is held; 0: none */
+    struct bwl_lock_program *program;   /* of a lock file; NULL: it is none */
 };

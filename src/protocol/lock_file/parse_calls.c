@@ -194,8 +194,9 @@ static bool take_term(bwl_parser *p, int sign, bwl_lock_sum *sum)
                sum->name == 0) {
         sum->name = (uint8_t)(name + 1);
     } else {
-        return bwl_parse_expected(p,
-                                  "now, lease, a number, a duration or a name that was set before");
+        return bwl_parse_expected(
+            p, "a value: token, \"text\", a number, a duration, now, lease, or a "
+               "name that was set before");
     }
     bwl_lock_scan_next(&p->scan);
     return true;

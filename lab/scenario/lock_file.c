@@ -235,12 +235,27 @@ static void complete(bwl_lock_program *program, bwl_scenario *world)
         world->extend_ms = world->terms.lease_ms;
 }
 
+/* Machines and compiled scripts refer to a program, so none is freed. */
+static bwl_lock_program *new_program(void)
+{
+    typedef struct kept {
+        struct kept     *next;
+        bwl_lock_program program;
+    } kept;
+    static kept *all;
+    kept        *made = bwl_room_for(1, sizeof *made);
+
+    made->next = all;
+    all        = made;
+    return &made->program;
+}
+
 bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3])
 {
     size_t              size  = 0;
     char               *bytes = read_whole(path, &size);
     bwl_lock_file_error error;
-    bwl_lock_program   *program = bwl_room_for(1, sizeof *program);
+    bwl_lock_program   *program = new_program();
 
     if (bytes == NULL)
         return bwl_refuse(reterr, bwl_say("%s cannot be read", bwl_shown(path).of),

@@ -233,18 +233,17 @@ static void add_redisson(rights *r, const doctor_target *target, bool before_7)
 
 /* ---- the requested features ------------------------------------------------------------------ */
 
+/* A script may have anything as a name: no command is longer, and no lock calls so many. */
 static void add_command(rights *r, const char *name, size_t size)
 {
-    size_t used = strlen(r->file_commands);
+    enum { NAME_MAX_HERE = 20, NAMES_MAX = RIGHTS_MAX / 2 };
+    char item[NAME_MAX_HERE + 1] = "+";
 
-    if (used + size + sizeof " +" > sizeof r->file_commands)
-        return; /* the commands of a lock file fit */
-    (void)snprintf(r->file_commands + used, sizeof r->file_commands - used, "%s+",
-                   used > 0 ? " " : "");
-    used = strlen(r->file_commands);
+    if (size == 0 || size >= NAME_MAX_HERE || r->count >= NAMES_MAX)
+        return;
     for (size_t i = 0; i < size; i++)
-        r->file_commands[used + i] = (char)tolower((unsigned char)name[i]);
-    r->file_commands[used + size] = '\0';
+        item[i + 1] = (char)tolower((unsigned char)name[i]);
+    add(r, item, size + 1);
 }
 
 /* redis.call('NAME', and redis.pcall("NAME". */
@@ -262,7 +261,7 @@ static const rights_feature *lock_of_file(rights *r, const bwl_lock_program *pro
 {
     r->file = (rights_feature){ .name         = "lock-file",
                                 .words        = "the lock of a lock file",
-                                .commands     = r->file_commands,
+                                .commands     = "", /* they are in the list already */
                                 .useful       = INFO,
                                 .useful_words = NOTICED,
                                 .keys         = RIGHTS_KEYS_LOCK,

@@ -48,8 +48,7 @@ typedef struct rights {
     const char           *more_words;            /* what it gives */
     const char           *at_sentinels;          /* for a user at the sentinels; NULL: none */
     char                  user[RIGHTS_USER_MAX]; /* of the URL; "": none */
-    rights_feature        file;                  /* the lock of a lock file ... */
-    char                  file_commands[RIGHTS_TEXT_MAX];     /* ... and its commands */
+    rights_feature        file;                  /* the lock of a lock file */
     char                  items[RIGHTS_MAX][RIGHTS_ITEM_MAX]; /* ~keys, then &channels, +commands */
 } rights;
 

@@ -235,7 +235,7 @@ static bwl_model_reply call_one(bwl_model_redis *r, const bwl_model_command_args
     case BWL_CALL_DECR: return add(r, q, -1);
     case BWL_CALL_WATCH: watch(r, q, true); return of_kind(BWL_REPLY_OK);
     case BWL_CALL_UNWATCH: watch(r, q, false); return of_kind(BWL_REPLY_OK);
-    case BWL_CALL_PUBLISH: return value(0); /* nobody listens */
+    case BWL_CALL_PUBLISH: return value(0); /* no client subscribes */
     case BWL_CALL_EVAL: return eval(r, q, call);
     case BWL_CALL_NONE:
     case BWL_CALL_WORDS_END: break;

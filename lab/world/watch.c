@@ -150,7 +150,7 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
            (is_unwoken ? BWL_INVARIANT_WAKES : 0u) | (is_beyond ? BWL_INVARIANT_MAX_HOLD : 0u);
 }
 
-/* True if nothing has failed, nobody runs, and no message is under way. */
+/* True if nothing has failed, no client runs, and no message is under way. */
 static bool is_quiet(const bwl_world *w)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {

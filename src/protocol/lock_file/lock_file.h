@@ -35,8 +35,3 @@ _Static_assert(sizeof(bwl_lock_file_state) <= 144, "a hold has room for it");
 
 /* Completes a program after the parser: its protocol and its options. */
 void bwl_lock_file_finish(bwl_lock_program *program, const char *name);
-
-static inline bool bwl_is_lock_file(const bwl_protocol_options *options)
-{
-    return options->program != NULL;
-}

@@ -173,7 +173,8 @@ static bool take_assignment(bwl_parser *p, uint8_t *ret_call)
     return is_called || bwl_parse_take_sum(p, &op->sum);
 }
 
-static bool is_assignment(const bwl_parser *p)
+/* A word is present, and the sign behind it.  An error there is not reported yet. */
+static bool is_word_before(const bwl_parser *p, const char *sign)
 {
     bwl_lock_scan       ahead = p->scan;
     bwl_lock_file_error error = { 0 };
@@ -182,7 +183,12 @@ static bool is_assignment(const bwl_parser *p)
     if (ahead.token.kind != BWL_LT_WORD)
         return false;
     bwl_lock_scan_next(&ahead);
-    return bwl_lock_scan_is(&ahead, "=");
+    return bwl_lock_scan_is(&ahead, sign);
+}
+
+static bool is_assignment(const bwl_parser *p)
+{
+    return is_word_before(p, "=");
 }
 
 /* One thing to do.  *ret_call: its command; NO_SECTION: it has none. */
@@ -294,14 +300,7 @@ static bool take_cases(bwl_parser *p, uint8_t call)
 
 bool bwl_parse_is_label(const bwl_parser *p)
 {
-    bwl_lock_scan       ahead = p->scan;
-    bwl_lock_file_error error = { 0 };
-
-    ahead.error = &error;
-    if (ahead.token.kind != BWL_LT_WORD)
-        return false;
-    bwl_lock_scan_next(&ahead);
-    return bwl_lock_scan_is(&ahead, ":");
+    return is_word_before(p, ":");
 }
 
 static bool take_label(bwl_parser *p)

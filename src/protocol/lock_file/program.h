@@ -200,6 +200,3 @@ typedef struct bwl_lock_file_error {
  * afterwards.  False: the file is wrong. */
 bool bwl_lock_program_parse(bwl_lock_program *ret_program, const char *name, const char *bytes,
                             size_t size, bwl_lock_file_error *reterr);
-
-/* The grammar, as `--help format` prints it. */
-extern const char bwl_lock_file_grammar[];

@@ -148,14 +148,19 @@ static bwl_ms end_of_trust(const step *t)
     bwl_unreachable("no such trust");
 }
 
+static step step_of(const bwl_lock_request *request, bwl_ms now, int64_t wall_ns, bwl_effects *fx)
+{
+    return (step){ .program = request->options->program,
+                   .request = request,
+                   .moment  = { .now = now, .wall_ns = wall_ns },
+                   .fx      = fx };
+}
+
 static void command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                     bwl_effects *fx)
 {
     bwl_lock_file_state *s = state;
-    const step           t = { .program = request->options->program,
-                               .request = request,
-                               .moment  = { .now = cmd->now, .wall_ns = cmd->wall_ns },
-                               .fx      = fx };
+    const step           t = step_of(request, cmd->now, cmd->wall_ns, fx);
 
     s->verb          = (uint8_t)cmd->verb;
     s->at            = t.program->sections[section_of(s)];
@@ -199,10 +204,7 @@ static void event(void *state, const bwl_lock_request *request, const bwl_event 
                   bwl_effects *fx)
 {
     bwl_lock_file_state *s = state;
-    const step           t = { .program = request->options->program,
-                               .request = request,
-                               .moment  = { .now = ev->now, .wall_ns = ev->wall_ns },
-                               .fx      = fx };
+    const step           t = step_of(request, ev->now, ev->wall_ns, fx);
 
     if (ev->kind == BWL_ALARM && s->sleeps) {
         s->sleeps = false;

@@ -5,6 +5,7 @@
  */
 #include "engine/redis/wire/steps.h"
 #include "core/text.h"
+#include "engine/redis/wire/value.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,13 +83,6 @@ unsigned bwl_step_frames(const bwl_lock_op *op)
     return op->is_transaction ? op->calls_count + 2u : 1u;
 }
 
-static uint64_t hash_of(const char *bytes, size_t size)
-{
-    uint64_t hash = bwl_hash(bytes, size);
-
-    return hash != 0 ? hash : 1;
-}
-
 static bwl_redis_verdict is_kind(bwl_redis_reply *ret_reply, bwl_reply_kind kind)
 {
     ret_reply->answer = BWL_YES;
@@ -105,7 +99,7 @@ static bwl_redis_verdict read_bytes(const char *bytes, size_t size, const char *
     ret_reply->answer = BWL_YES;
     ret_reply->value  = (bwl_redis_value){
          .is_mine   = size == strlen(token) && memcmp(bytes, token, size) == 0,
-         .hash      = hash_of(bytes, size),
+         .hash      = bwl_value_hash(bytes, size),
          .kind      = BWL_REPLY_VALUE,
          .is_number = bwl_number_parse(&number, bytes + is_minus, size - is_minus, INT64_MAX),
     };

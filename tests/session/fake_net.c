@@ -85,7 +85,8 @@ bool bwl_entropy_draw(bwl_entropy *pool, bwl_random *ret_random)
 
 void fake_begin(bool by_byte)
 {
-    fake = (fake_world){ .now_ns = BEGIN_S * SECOND_NS, .by_byte = by_byte };
+    fake =
+        (fake_world){ .now_ns = BEGIN_S * SECOND_NS, .by_byte = by_byte, .leads_to = "127.0.0.1" };
 }
 
 void fake_end(void)
@@ -488,7 +489,8 @@ int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[B
 
 /* ---- net/resolve.h --------------------------------------------------------------------------- */
 
-/* A numeric address is itself; "two.test" has two addresses, "none.test" none. */
+/* A numeric address is itself; "two.test" has two addresses, "none.test" none, any other name that
+ * of fake.leads_to. */
 struct bwl_resolve {
     char     host[BWL_RESOLVE_HOST_MAX + 1];
     uint16_t port;
@@ -526,7 +528,7 @@ int bwl_resolve_take(bwl_resolve *resolve, bwl_address ret_addresses[BWL_RESOLVE
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the host has no address");
     if (!is_number && fake.stalls_lookups)
         return 0;
-    write_address(&ret_addresses[0], is_number ? resolve->host : "127.0.0.1", resolve->port);
+    write_address(&ret_addresses[0], is_number ? resolve->host : fake.leads_to, resolve->port);
     if (strcmp(resolve->host, "two.test") != 0)
         return 1;
     write_address(&ret_addresses[1], "127.0.0.2", resolve->port);

@@ -60,6 +60,7 @@ typedef struct fake_world {
     unsigned        polls;   /* while closing */
     bool            by_byte; /* each receive gets one byte */
     bool            stalls_lookups;
+    char            leads_to[16];  /* the address of every name */
     bool            no_memory;     /* for the requests of a connection that has sent none yet */
     bool            others_refuse; /* servers that no line has named before */
     bool            is_woken;

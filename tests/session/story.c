@@ -513,10 +513,14 @@ static void happens(const char *line)
         is_quiet = strcmp(rest, "on") == 0;
     } else if ((rest = after(line, "time ")) != NULL) {
         remaining_ms = strtoll(rest, NULL, 10);
+    } else if ((rest = after(line, "machine stops ")) != NULL) {
+        fake_pass(strtoll(rest, NULL, 10));
     } else if (strcmp(line, "others refuse") == 0) {
         fake.others_refuse = true;
     } else if (strcmp(line, "memory fails") == 0) {
         fake.no_memory = true;
+    } else if ((rest = after(line, "names lead to ")) != NULL) {
+        set(fake.leads_to, sizeof fake.leads_to, rest);
     } else if (strcmp(line, "lookups stall") == 0) {
         fake.stalls_lookups = true;
     } else if (strcmp(line, "lookups continue") == 0) {

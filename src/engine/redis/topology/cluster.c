@@ -394,15 +394,21 @@ static bool is_too_late(const bwl_session *there, const bwl_engine_lock *lock)
     return bwl_hold_is_acquiring(&lock->hold) && lock->hold.wait_deadline <= now;
 }
 
-static void name_redirect(const bwl_session *session, bwl_engine_lock *lock,
+/* Why the redirect is not followed. */
+static void name_redirect(const bwl_session *session, const bwl_request *request,
                           const bwl_session *there, const bwl_primary *at)
 {
+    bwl_engine_lock *lock = request->lock;
+
     if (there != NULL && bwl_session_may_be_dead(there))
         bwl_host_set_error(lock,
                            "%s sends to %.60s:%u (cluster-announce-ip, "
                            "cluster-announce-hostname), which cannot be reached from here: %.120s",
                            session->endpoint.text, at->host, (unsigned)at->port,
                            there->attempt.broke.text);
+    else if (request->route.since != 0 && session->host->latest >= unsent_by(session, request))
+        bwl_host_set_error(lock, "%s sends to %.60s:%u, but answered too slowly to go on",
+                           session->endpoint.text, at->host, (unsigned)at->port);
     else
         bwl_host_set_error(lock, "%s sends to %.60s:%u, and that one on: they are at odds",
                            session->endpoint.text, at->host, (unsigned)at->port);
@@ -447,7 +453,7 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
     if (moved && number != BWL_NOBODY)
         cluster->owners[redirect.slot] = (uint16_t)number;
     if (number == BWL_NOBODY || is_too_late(there, request->lock) || !may_hop(session, request)) {
-        name_redirect(session, request->lock, there, &redirect.to);
+        name_redirect(session, request, there, &redirect.to);
         return false;
     }
     request->route.asking = !moved;

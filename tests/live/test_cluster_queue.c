@@ -141,35 +141,6 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     bowline_close(client);
 }
 
-/* The slot stays between two nodes: the acquire is REFUSED when its wait is over.  A slow machine
- * may have a command in flight then: it acquires again. */
-TEST(cluster_queue_acquire_is_refused_when_its_slot_never_arrives)
-{
-    bowline_hold *hold   = NULL;
-    bowline_error error  = { 0 };
-    int           status = BOWLINE_OK;
-
-    begin(false);
-    const char *name = cluster_name_at(2, 0);
-    int         slot = cluster_slot_of(c, name);
-    (void)snprintf(url, sizeof url, "%s?timeout=300ms", c->url);
-    bowline_client *client = must_open(url);
-    assert_status(BOWLINE_OK, try_once(client, name),
-                  NULL); /* now the fence counter exists, and no lock */
-    cluster_begin_move(c, slot, 2, 0);
-    for (int rounds = 0; rounds < 20; rounds++) {
-        status = acquire_within(&hold, client, name, 0, &error);
-        if (!came_too_late(status, &error))
-            break;
-    }
-    assert_status(BOWLINE_REFUSED, status, &error);
-    assert_non_null(strstr(error.text, "TRYAGAIN"));
-    cluster_move_keys(c, slot, 2, 0);
-    cluster_end_move(c, slot, 2, 0);
-    assert_status(BOWLINE_OK, try_once(client, name), NULL);
-    bowline_close(client);
-}
-
 /* ---- a node that is killed ------------------------------------------------------------------- */
 
 TEST(cluster_queue_waiters_and_hold_survive_a_failover)

@@ -1,14 +1,12 @@
 /*
  * test_cluster_server.c -- locks on a cluster from the view of a user: a cluster that is down, a
- * node that is stopped, a single-server URL for a node, and TLS.
+ * single-server URL for a node, and TLS.  The simulator and tests/session/cluster.txt have the
+ * nodes that stop.
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/cluster.h"
 #include "tests/lib/suite.h"
 
-#include <bowline/async.h>
-
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -126,31 +124,4 @@ TEST(cluster_release_of_a_redisson_lock_reaches_old_and_new_clients)
     (void)close(fresh);
     (void)close(old);
     bowline_close(client);
-}
-
-/* The node keeps its connections, accepts new ones, and answers nothing.  The times are in
- * tests/session/cluster.txt. */
-TEST(waiter_acquires_after_a_node_stops)
-{
-    bowline_hold      *hold = NULL;
-    bowline_operation *op   = NULL;
-    char               name[24];
-    char               url[400];
-
-    cluster_queue_needed();
-    c = cluster_start(true);
-    (void)snprintf(url, sizeof url, "%s?lease=2s&timeout=1s", c->url);
-    (void)snprintf(name, sizeof name, "%s", cluster_name_at(1, 0));
-    bowline_client         *holder  = must_open(url);
-    bowline_client         *second  = must_open(url);
-    bowline_hold           *held    = must_acquire(holder, name);
-    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
-    options.wait_ms                 = 60000;
-    assert_status(BOWLINE_OK, bowline_acquire_start(&op, second, name, &options, NULL), NULL);
-    server_signal(c->nodes[1], SIGSTOP);
-    (void)bowline_release(held, NULL); /* or it is lost */
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, NULL), NULL);
-    must_release(hold);
-    bowline_close(holder);
-    bowline_close(second);
 }

@@ -1,5 +1,6 @@
 #include "lab/base/say.h"
 #include "core/text.h"
+#include "lab/base/lang.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@ bwl_text bwl_say(const char *format, ...)
     va_list  list;
 
     va_start(list, format);
-    (void)vsnprintf(said.of, sizeof said.of, format, list); /* cut if too long */
+    (void)vsnprintf(said.of, sizeof said.of, bwl_tr(format), list); /* cut if too long */
     va_end(list);
     return said;
 }
@@ -36,7 +37,7 @@ int bwl_complain(bwl_text what, const char *why, const char *type)
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')
-            (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, lines[i]);
+            (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, bwl_tr(lines[i]));
     return BWL_EXIT_USAGE;
 }
 
@@ -55,7 +56,7 @@ void bwl_put(FILE *out, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    (void)vfprintf(out, format, list);
+    (void)vfprintf(out, bwl_tr(format), list);
     va_end(list);
 }
 

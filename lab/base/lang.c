@@ -1,0 +1,42 @@
+#include "lab/base/lang.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bwl_lang now = BWL_LANG_EN;
+
+bool bwl_lang_set(const char *name)
+{
+    bool is_zh = strcmp(name, "zh") == 0;
+
+    if (!is_zh && strcmp(name, "en") != 0)
+        return false;
+    now = is_zh ? BWL_LANG_ZH : BWL_LANG_EN;
+    return true;
+}
+
+void bwl_lang_set_by_environment(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        now = strncmp(value, "zh", 2) == 0 ? BWL_LANG_ZH : BWL_LANG_EN;
+        return;
+    }
+}
+
+bwl_lang bwl_lang_now(void)
+{
+    return now;
+}
+
+const char *bwl_tr(const char *english)
+{
+    for (size_t i = 0; now == BWL_LANG_ZH && i < bwl_zh_count; i++)
+        if (strcmp(bwl_zh[i].english, english) == 0)
+            return bwl_zh[i].chinese;
+    return english;
+}

@@ -25,7 +25,8 @@ TICK = 0.05
 
 
 class Error(ctypes.Structure):
-    _fields_ = [("status", c_int32), ("system_errno", c_int32), ("server_code", c_char * 20), ("text", c_char * 244)]
+    _fields_ = [("status", c_int32), ("system_errno", c_int32), ("server_code", c_char * 20), ("text", c_char * 240),
+                ("loss", c_int32)]
 
 
 class Options(ctypes.Structure):

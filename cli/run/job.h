@@ -99,5 +99,8 @@ words lock_holder(const bowline_holder *holder);
 /* Watches the lock and the command until the command has ended. */
 void supervise(job *j);
 
+/* "gone" or "taken", by bowline_error.loss; NULL: unknown. */
+const char *loss_name(int loss);
+
 /* `bowline run`: runs a command while holding a lock.  argv[0] is "run".  Returns the exit code. */
 int run_main(int argc, char **argv);

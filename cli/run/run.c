@@ -284,10 +284,13 @@ static int start(job *j, failure *reterr)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void report_released(const job *j, int status, int code)
+static void report_released(const job *j, const bowline_error *released, int code)
 {
+    int status = released->status;
+
     job_event(j, "released");
     json_text("status", bowline_status_name(status));
+    json_text("loss", status == BOWLINE_LOST ? loss_name(released->loss) : NULL);
     json_number("exit", code);
     json_send();
     if (j->options.verbose && status == BOWLINE_OK)
@@ -412,7 +415,7 @@ static int run_locked(job *j)
         leave(j);
     released.status = lock_release(j, &released);
     int code        = result(j, &released);
-    report_released(j, released.status, code);
+    report_released(j, &released, code);
     return code;
 }
 

@@ -147,6 +147,30 @@ static bool is_taken(const job *j, int64_t left_ms)
     return left_ms == 0 && j->expected_until > loop_now() + j->guard.margin_ms;
 }
 
+const char *loss_name(int loss)
+{
+    if (loss == BOWLINE_LOSS_UNKNOWN)
+        return NULL;
+    return loss == BOWLINE_LOSS_TAKEN ? "taken" : "gone";
+}
+
+static const char *loss_words(int loss)
+{
+    if (loss == BOWLINE_LOSS_UNKNOWN)
+        return "the store reports another holder or none";
+    return loss == BOWLINE_LOSS_TAKEN ? "another client has the lock now"
+                                      : "the store does not have the lock any more";
+}
+
+/* What the store has instead of the lock. */
+static int loss_of(const job *j)
+{
+    bowline_error error = { 0 };
+
+    (void)bowline_hold_check(j->hold, &error); /* (void): without an error it is unknown */
+    return error.loss;
+}
+
 static words why_lost(const job *j, int64_t left_ms)
 {
     int64_t now         = loop_now();
@@ -157,7 +181,7 @@ static words why_lost(const job *j, int64_t left_ms)
     if (max_hold_ms > 0 && now - j->held_at + left_ms >= max_hold_ms - j->guard.margin_ms)
         return words_of("--max-hold has ended: %s", words_of_duration(max_hold_ms).text);
     if (is_taken(j, left_ms))
-        return words_of("the store reports another holder or none");
+        return words_of("%s", loss_words(loss_of(j)));
     return words_of("its lease has ended and was not renewed%s",
                     j->settings.url_ends_hold ? ", or the max-hold of the URL has ended" : "");
 }
@@ -171,6 +195,7 @@ static void report_loss(job *j, int64_t left_ms, const char *action)
     job_event(j, "lost");
     json_text("action", action);
     json_text("why", j->lost_why.text);
+    json_text("loss", loss_name(loss_of(j)));
     json_number("left_ms", left_ms);
     json_send();
     if (j->guard.policy == LOST_WARN)

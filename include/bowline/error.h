@@ -29,8 +29,16 @@ typedef enum bowline_status {
 
 enum {
     BOWLINE_SERVER_CODE_MAX = 20,  /* bytes, with the NUL */
-    BOWLINE_ERROR_TEXT_MAX  = 244, /* bytes, with the NUL */
+    BOWLINE_ERROR_TEXT_MAX  = 240, /* bytes, with the NUL */
 };
+
+/* Of LOST: what the server had when it was asked for the lock. */
+typedef enum bowline_loss {
+    BOWLINE_LOSS_UNKNOWN = 0, /* it was not asked, or does not tell: the lease has ended, the server
+                                 was restarted, or the engine or protocol has no such answer    */
+    BOWLINE_LOSS_GONE    = 1, /* no lock: it expired, or was deleted                            */
+    BOWLINE_LOSS_TAKEN   = 2, /* another client's                                               */
+} bowline_loss;
 
 /* The error of a failed call.  Decide on the status; the rest is for logs and
  * people.  It never contains a password or a token. */
@@ -41,6 +49,7 @@ typedef struct bowline_error {
     char    server_code[BOWLINE_SERVER_CODE_MAX]; /* first word of the server's error reply,
                                                      "NOPERM" for example; "": no such reply   */
     char    text[BOWLINE_ERROR_TEXT_MAX];         /* one sentence; ends in NUL                 */
+    int32_t loss;                                 /* of LOST: a bowline_loss; else 0           */
 } bowline_error;
 
 #endif

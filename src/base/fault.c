@@ -22,6 +22,7 @@ __attribute__((format(printf, 3, 0))) static int write_error(bwl_fault *fault, b
     fault->status         = status;
     fault->system_errno   = 0;
     fault->server_code[0] = '\0';
+    fault->loss           = BOWLINE_LOSS_UNKNOWN;
     return vsnprintf(fault->text, sizeof fault->text, format, arguments); /* truncates */
 }
 
@@ -72,5 +73,6 @@ int bwl_fail_because(bwl_fault *fault, bwl_status status, const bwl_fault *cause
     va_end(arguments);
     fault->system_errno = cause->system_errno;
     memcpy(fault->server_code, cause->server_code, sizeof fault->server_code);
+    fault->loss = status == BWL_STATUS_LOST ? cause->loss : BOWLINE_LOSS_UNKNOWN;
     return status;
 }

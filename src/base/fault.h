@@ -12,6 +12,7 @@ static inline void bwl_fault_clear(bwl_fault *fault)
     fault->status         = BWL_OK;
     fault->system_errno   = 0;
     fault->server_code[0] = '\0';
+    fault->loss           = BOWLINE_LOSS_UNKNOWN;
     fault->text[0]        = '\0';
 }
 
@@ -27,7 +28,7 @@ __attribute__((format(printf, 3, 4))) int bwl_fail(bwl_fault *fault, bwl_status 
 __attribute__((format(printf, 2, 3))) int bwl_fail_errno(bwl_fault *fault, const char *format, ...);
 
 /* The same for an error that `cause` led to: keeps the errno and the server's code of the cause.
- * `cause` must not be `fault`. */
+ * `cause` must not be `fault`.  LOST keeps its loss, too. */
 __attribute__((format(printf, 4, 5))) int bwl_fail_because(bwl_fault *fault, bwl_status status,
                                                            const bwl_fault *cause,
                                                            const char      *format, ...);

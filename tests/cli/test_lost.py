@@ -184,10 +184,14 @@ def test_a_renewed_lease_is_not_lost(place, redis):
     assert redis.keys() == []
 
 
-def test_lost_lock_sends_KILL_at_once(place, redis):
+@pytest.mark.parametrize(
+    "command, loss, why",
+    [("del", "gone", "the store does not have the lock any more"), ("set", "taken", "another client has the lock now")],
+)
+def test_lost_lock_sends_KILL_at_once(place, redis, command, loss, why):
     def scenario():
         run = start(place)
-        redis.cli("del", "bowline:{job}")
+        redis.cli(command, "bowline:{job}", *["theirs"] * (command == "set"))
         run.code = finish(place, run)
         return run
 
@@ -195,7 +199,8 @@ def test_lost_lock_sends_KILL_at_once(place, redis):
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
     assert run.events[3]["left_ms"] == 0
-    assert "another holder or none" in run.err
+    assert run.events[3]["loss"] == run.events[5]["loss"] == loss
+    assert why in run.err
 
 
 def test_holder_reports_who_broke_its_lock(place, redis):

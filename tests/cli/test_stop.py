@@ -284,7 +284,7 @@ def test_a_command_that_cannot_be_stopped_and_has_no_lock_is_123_at_once(place, 
     place.finish(run)
     what, why, what_to_type = run.err.splitlines()[-3:]
     assert what == "bowline: job was lost, ./setuid-helper could not be stopped"
-    assert "another holder or none" in why and "Operation not permitted" in why
+    assert "does not have the lock any more" in why and "Operation not permitted" in why
     assert f"kill -KILL {run.helper}" in what_to_type
     last = json.loads(place.text_of(place.path("status")).splitlines()[-1])
     assert (last["event"], last["exit"]) == ("failed", 123)

@@ -115,22 +115,28 @@ TEST(acquire_is_busy_and_leaves_a_foreign_key_unchanged)
     bowline_close(client);
 }
 
-/* The key of a hold is replaced: release and extend return LOST and change nothing. */
-static void check_lost_to(const char *command, bool extends)
+/* The key of a hold is replaced by `command`, or deleted: release and extend return LOST, say which
+ * of both, and change nothing. */
+static void check_lost_to(const char *protocol, const char *command, bool extends)
 {
-    bowline_client *client = must_open(url_with("?protocol=token"));
+    bowline_client *client = must_open(url_with(protocol));
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
+    int             loss   = command == NULL ? BOWLINE_LOSS_GONE : BOWLINE_LOSS_TAKEN;
 
     (void)server_ask(redis, "DEL bowline:{x}");
-    (void)server_ask(redis, "%s", command);
+    if (command != NULL)
+        (void)server_ask(redis, "%s", command);
     const char *before = server_ask(redis, "DUMP bowline:{x}");
     const char *ends   = server_ask(redis, "PEXPIRETIME bowline:{x}");
     if (extends) {
         assert_status(BOWLINE_LOST, bowline_extend(hold, 60000, &error), &error);
+        assert_int_equal(error.loss, loss);
         assert_true(bowline_hold_left_ms(hold) == 0);
     }
+    error.loss = -1;
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_int_equal(error.loss, loss);
     assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), before);
     assert_string_equal(server_ask(redis, "PEXPIRETIME bowline:{x}"), ends);
     (void)server_ask(redis, "DEL bowline:{x}");
@@ -139,9 +145,12 @@ static void check_lost_to(const char *command, bool extends)
 
 TEST(hold_is_lost_when_its_key_is_replaced)
 {
-    for (size_t i = 0; i < COUNT_OF(foreign_keys); i++) {
-        check_lost_to(foreign_keys[i].command, false);
-        check_lost_to(foreign_keys[i].command, true);
+    static const char *const protocols[] = { "?protocol=token", "?protocol=queue" };
+
+    for (size_t i = 0; i < 2 * COUNT_OF(protocols); i++) {
+        for (size_t j = 0; j < COUNT_OF(foreign_keys); j++)
+            check_lost_to(protocols[i / 2], foreign_keys[j].command, i % 2 == 0);
+        check_lost_to(protocols[i / 2], NULL, i % 2 == 0);
     }
 }
 

@@ -123,13 +123,19 @@ TEST(reply_of_a_script_is_one_or_zero)
 {
     static const reading list[] = {
         { ":1\r\n", BWL_REDIS_ANSWER, BWL_YES }, { ":0\r\n", BWL_REDIS_ANSWER, BWL_NO },
-        { ":2\r\n", BWL_REDIS_STRANGE, 0 },      { ":-1\r\n", BWL_REDIS_STRANGE, 0 },
+        { ":2\r\n", BWL_REDIS_STRANGE, 0 },      { ":-2\r\n", BWL_REDIS_STRANGE, 0 },
         { "+OK\r\n", BWL_REDIS_STRANGE, 0 },     { "+QUEUED\r\n", BWL_REDIS_STRANGE, 0 },
         { "$1\r\n1\r\n", BWL_REDIS_STRANGE, 0 }, { "#t\r\n", BWL_REDIS_STRANGE, 0 },
         { "_\r\n", BWL_REDIS_STRANGE, 0 },       { "*1\r\n:1\r\n", BWL_REDIS_STRANGE, 0 },
     };
 
+    static const reading taken_from_owner = { ":-1\r\n", BWL_REDIS_ANSWER, BWL_NO };
+    static const reading taken            = { ":-1\r\n", BWL_REDIS_STRANGE, 0 };
+
     assert_readings(REDIS_SET_IF_ABSENT_OR_MINE, list, COUNT_OF(list));
+    assert_readings(REDIS_SET_IF_ABSENT_OR_MINE, &taken, 1);
+    assert_readings(REDIS_EXTEND_IF_MINE, &taken_from_owner, 1);
+    assert_readings(REDIS_DELETE_IF_MINE, &taken_from_owner, 1);
     assert_readings(REDIS_EXTEND_IF_MINE, list, COUNT_OF(list));
     assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));
 }

@@ -56,13 +56,16 @@ TEST(status_every_outcome_is_reported)
         bwl_operation operation = { .lock = &lock, .verb = r->verb, .completion.result = r->ended };
         for (unsigned said = 0; said < 2; said++) {
             bowline_error error = { 0 };
-            lock.base.why       = said ? (bwl_fault){ 0, 111, "OOM", "h: OOM" } : (bwl_fault){ 0 };
+            lock.base.why       = said ? (bwl_fault){ 0, 111, "OOM", "h: OOM", BOWLINE_LOSS_TAKEN }
+                                       : (bwl_fault){ 0 };
             assert_int_equal(bwl_report(&operation, &error), r->status);
             assert_int_equal(error.status, r->status);
             assert_string_equal(error.text, said ? r->with : r->without);
             bool has_cause = said && r->has_cause;
             assert_int_equal(error.system_errno, has_cause ? 111 : 0);
             assert_string_equal(error.server_code, has_cause ? "OOM" : "");
+            assert_int_equal(error.loss,
+                             r->status == BOWLINE_LOST && said ? BOWLINE_LOSS_TAKEN : 0);
             assert_int_equal(bwl_report(&operation, NULL), r->status);
         }
     }

@@ -22,7 +22,7 @@ class error : public std::runtime_error {
 
     error(int status, const bowline_error &e)
         : std::runtime_error(e.text[0] != '\0' ? e.text : bowline_status_words(status)),
-          status_(status), system_errno_(e.system_errno)
+          status_(status), system_errno_(e.system_errno), loss_(e.loss)
     {
         std::memcpy(server_code_, e.server_code, sizeof server_code_);
     }
@@ -52,9 +52,17 @@ class error : public std::runtime_error {
         return server_code_;
     }
 
+    /* Of LOST: BOWLINE_LOSS_GONE or BOWLINE_LOSS_TAKEN, what the server had instead of the lock;
+     * else BOWLINE_LOSS_UNKNOWN.  Any thread. */
+    [[nodiscard]] int loss() const noexcept
+    {
+        return loss_;
+    }
+
   private:
     int  status_;
     int  system_errno_                         = 0;
+    int  loss_                                 = BOWLINE_LOSS_UNKNOWN;
     char server_code_[BOWLINE_SERVER_CODE_MAX] = "";
 };
 

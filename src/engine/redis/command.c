@@ -175,7 +175,7 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
     if (bytes != NULL)
         verdict = bwl_redis_read(&args, request->flight.frames, bytes, size, reply);
     ret_reply->event.answer = reply->answer;
-    ret_reply->event.number = reply->number;
+    ret_reply->event.number = reply->answer == BWL_NO ? (uint64_t)reply->loss : reply->number;
     if (!bwl_queue_is(request->command))
         ret_reply->event.details = &reply->value;
     else if (reply->queue_status.kind != 0)
@@ -195,6 +195,16 @@ static void learn(bwl_session *session, const bwl_request *request, const bwl_ev
         bwl_redis_queued(session, request, status);
 }
 
+/* Whether it is a NO to the owner of the lock that says what the server has instead. */
+static bool tells_loss(const bwl_request *request, const bwl_event *result)
+{
+    const bwl_hold *hold = &request->lock->hold;
+
+    return result->kind == BWL_REPLY && result->answer == BWL_NO && result->number != 0 &&
+           (bwl_hold_is_held(hold) || hold->state == BWL_HOLD_RELEASING) &&
+           strcmp(hold->request.token, request->token) == 0;
+}
+
 /* A hold that the server no longer has may have been released by force. */
 static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
@@ -208,6 +218,8 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     ev.tag  = request->tag;
     ev.node = request->node;
     memcpy(token, lock->hold.request.token, sizeof token);
+    if (tells_loss(request, result))
+        bwl_redis_note_loss(lock, (bowline_loss)result->number);
     bwl_host_event(lock, ev);
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
         bwl_redis_ask_breaker(lock, request->node, token);

@@ -127,10 +127,10 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
 
     if (lock->hold.state != BWL_HOLD_HELD)
         return; /* an extension is in flight, which also revalidates */
-    if (!lock->hold.protocol->extends || lock->hold.request.options->program != NULL) {
+    if (!lock->hold.protocol->extends || !lock->hold.protocol->can_verify_owner) {
         if (bwl_sentinel_has_moved(session))
             mark_lost(session, lock);
-        return; /* this protocol has no command that checks without a change; or a file has all */
+        return; /* this protocol has no command that checks without a change */
     }
     bwl_request request =
         revalidation_of(session, lock, is_copy ? lock->hold.request.lease_ms : NO_LEASE_MS);
@@ -181,6 +181,18 @@ void bwl_redis_on_ready(bwl_session *session)
         bwl_sentinel_served(session);
 }
 
+void bwl_redis_note_loss(bwl_engine_lock *lock, bowline_loss loss)
+{
+    bwl_fault why;
+
+    bwl_fault_clear(&why);
+    why.loss = loss;
+    (void)snprintf(why.text, sizeof why.text, "%s",
+                   loss == BOWLINE_LOSS_TAKEN ? "another client has it now"
+                                              : "the server does not have it any more");
+    bwl_host_set_fault(lock, &why);
+}
+
 void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
                            const bwl_event *result)
 {
@@ -193,7 +205,7 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
         return; /* it is ours; or that is unknown, and the next renewal checks again */
     if (!bwl_hold_is_held(&lock->hold))
         return;
-    bwl_host_set_error(lock, "the server does not have it any more");
+    bwl_redis_note_loss(lock, (bowline_loss)result->number);
     bwl_host_revoke(lock);
     bwl_redis_ask_breaker(lock, request->node, request->token);
 }

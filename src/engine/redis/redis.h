@@ -153,6 +153,9 @@ bool bwl_redis_is_needed(const bwl_session *session);
 /* The session answered YES or QUEUED for this lock: records it as the lock's owner node. */
 void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock);
 
+/* The server told the owner of the lock that it has another value, or none: sets its error. */
+void bwl_redis_note_loss(bwl_engine_lock *lock, bowline_loss loss);
+
 /* The result of a revalidation. */
 void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
                            const bwl_event *result);

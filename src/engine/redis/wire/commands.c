@@ -46,6 +46,7 @@ enum {
 
 typedef enum form {
     FLAG = 1,     /* :1 YES   :0 NO */
+    OWNED,        /* :1 YES   :0 NO, the key is gone   :-1 NO, it has another value */
     OK_OR_NULL,   /* +OK YES   null NO */
     OK,           /* +OK YES */
     QUEUED,       /* +QUEUED YES */
@@ -70,7 +71,7 @@ static const row rows[] = {
     [REDIS_SETNX]                 = { "SETNX %k %v", 0, { FLAG } },
     [REDIS_READ]                  = { "GET %k", 0, { SHOWN } },
     [REDIS_SWAP]                  = { "GETSET %k %v", 0, { SHOWN } },
-    [REDIS_DELETE]                = { "DEL %k", 0, { FLAG } },
+    [REDIS_DELETE]                = { "DEL %k", 0, { OWNED } },
     [REDIS_EXPIRE]                = { "EXPIRE %k %s", 0, { FLAG } },
     [REDIS_EXPIRE_NOW]            = { "EXPIRE %k 0", 0, { FLAG } },
     [REDIS_READ_EXPIRY]           = { "TTL %k", 0, { EXPIRY } },
@@ -80,10 +81,10 @@ static const row rows[] = {
     [REDIS_DELETE_WATCHED]        = { "MULTI|DEL %k|EXEC", 0, { OK, QUEUED, EXEC } },
     [REDIS_REPLICATED]            = { "WAIT %n %l", 0, { REPLICAS } },
     [REDIS_SET_IF_ABSENT_OR_MINE] = { "%S 1 %k %v %l", BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, { FLAG } },
-    [REDIS_EXTEND_IF_MINE]        = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { FLAG } },
-    [REDIS_DELETE_IF_MINE]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { FLAG } },
+    [REDIS_EXTEND_IF_MINE]        = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
+    [REDIS_DELETE_IF_MINE]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { OWNED } },
     [REDIS_TAKE_TIMESTAMP]        = { "%S 1 %k %T", BWL_SCRIPT_TAKE_TIMESTAMP, { TIMESTAMP } },
-    [REDIS_DROP_TIMESTAMP]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { FLAG } },
+    [REDIS_DROP_TIMESTAMP]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { OWNED } },
     [REDIS_HASH_TAKE]             = { "%S %H %v %l", BWL_SCRIPT_HASH_TAKE, { FENCE } },
     [REDIS_HASH_EXTEND]           = { "%S 1 %k %v %l", BWL_SCRIPT_HASH_EXTEND, { FLAG } },
     [REDIS_HASH_RELEASE] = { "%S 1 %k %v %c PUBLISH %C", BWL_SCRIPT_HASH_RELEASE, { FLAG } },
@@ -93,7 +94,7 @@ static const row rows[] = {
     [REDIS_QUEUE_TAKE]   = { "%S %Q %v %l %p", BWL_SCRIPT_QUEUE_TAKE, { QUEUE_STATUS } },
     [REDIS_QUEUE_JOIN]   = { "%S %Q %v %l %p %m %n %x", BWL_SCRIPT_QUEUE_JOIN, { QUEUE_STATUS } },
     [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
-    [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { FLAG } },
+    [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
     [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
     [REDIS_QUEUE_CANCEL]    = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
     [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %Q %p", BWL_SCRIPT_QUEUE_DISPATCH_NEXT, { QUEUE_STATUS } },
@@ -102,9 +103,9 @@ static const row rows[] = {
 
 /* DELETE_IF_MINE with a signal.  A list is a key: KEYS[2]. */
 static const row signalling[] = {
-    [BWL_SIGNAL_LIST]    = { "%S 2 %k %a %v", BWL_SCRIPT_DELETE_AND_PUSH, { FLAG } },
-    [BWL_SIGNAL_EVENT]   = { "%S 2 %k %a %v", BWL_SCRIPT_DELETE_AND_KEEP_ONE, { FLAG } },
-    [BWL_SIGNAL_CHANNEL] = { "%S 1 %k %v %a %b", BWL_SCRIPT_DELETE_AND_PUBLISH, { FLAG } },
+    [BWL_SIGNAL_LIST]    = { "%S 2 %k %a %v", BWL_SCRIPT_DELETE_AND_PUSH, { OWNED } },
+    [BWL_SIGNAL_EVENT]   = { "%S 2 %k %a %v", BWL_SCRIPT_DELETE_AND_KEEP_ONE, { OWNED } },
+    [BWL_SIGNAL_CHANNEL] = { "%S 1 %k %v %a %b", BWL_SCRIPT_DELETE_AND_PUBLISH, { OWNED } },
 };
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -436,10 +437,16 @@ static bwl_redis_verdict read_taken(const bwl_redis_command_args *args, const bw
     return answer(ret_reply, BWL_YES);
 }
 
-static bwl_redis_verdict read_flag(const bwl_resp_value *value, bwl_redis_reply *ret_reply)
+/* OWNED: a NO has its `loss`. */
+static bwl_redis_verdict read_flag(form form_, const bwl_resp_value *value,
+                                   bwl_redis_reply *ret_reply)
 {
-    if (value->type != ':' || (value->integer != 0 && value->integer != 1))
+    int64_t least = form_ == OWNED ? -1 : 0;
+
+    if (value->type != ':' || value->integer < least || value->integer > 1)
         return BWL_REDIS_STRANGE;
+    if (form_ == OWNED && value->integer < 1)
+        ret_reply->loss = value->integer == 0 ? BOWLINE_LOSS_GONE : BOWLINE_LOSS_TAKEN;
     return answer(ret_reply, value->integer == 1 ? BWL_YES : BWL_NO);
 }
 
@@ -450,7 +457,7 @@ static bwl_redis_verdict read_exec(bwl_resp_cursor *cursor, const bwl_resp_value
 
     if (value->type != '*' || value->count != 1 || !bwl_resp_next_bare(cursor, &deleted))
         return BWL_REDIS_STRANGE;
-    return read_flag(&deleted, ret_reply);
+    return read_flag(FLAG, &deleted, ret_reply);
 }
 
 /* A number of at least the form's minimum. */
@@ -478,7 +485,8 @@ static bwl_redis_verdict read_as(form form_, const bwl_redis_command_args *args,
     int64_t min = form_ == REPLICAS ? 0 : form_ == FENCE ? -1 : -2;
 
     switch (form_) {
-    case FLAG: return read_flag(value, ret_reply);
+    case FLAG:
+    case OWNED: return read_flag(form_, value, ret_reply);
     case OK: return read_text(value, "OK", ret_reply);
     case QUEUED: return read_text(value, "QUEUED", ret_reply);
     case OK_OR_NULL:

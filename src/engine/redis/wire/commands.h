@@ -79,6 +79,7 @@ typedef enum bwl_redis_verdict {
 /* See bwl_event in core/core.h. */
 typedef struct bwl_redis_reply {
     bwl_answer       answer;
+    bowline_loss     loss; /* of NO */
     uint64_t         number;
     bwl_redis_value  value;        /* YES that shows a value */
     bwl_queue_status queue_status; /* kind 0: none */

@@ -243,8 +243,8 @@ static bwl_redis_verdict read_array(unsigned command, bwl_resp_cursor *cursor,
 /*
  *  TAKE, JOIN, REQUEUE   :n HELD, n makes the fence; REQUEUE :0 GONE; or an array
  *  HEARTBEAT             an array
- *  RELEASE, CANCEL       :1 YES   :2 YES MORE   :0 NO
- *  DISPATCH_NEXT         the same, never :0
+ *  RELEASE, CANCEL       :1 YES   :2 YES MORE   :0 NO; RELEASE :-1 NO, it has another value
+ *  DISPATCH_NEXT         :1 YES   :2 YES MORE
  */
 bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,
                                  const bwl_resp_value *value, bwl_redis_reply *ret_reply)
@@ -256,10 +256,17 @@ bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cur
 
     if (value->type != ':' && bit != 0)
         return read_array(bit, cursor, value, ret_reply);
+    if (command == REDIS_QUEUE_RELEASE && value->type == ':' && value->integer == -1) {
+        ret_reply->loss   = BOWLINE_LOSS_TAKEN;
+        ret_reply->answer = BWL_NO;
+        return BWL_REDIS_ANSWER;
+    }
     if (value->type != ':' || bit == HEARTBEAT || value->integer < (may_be_0 ? 0 : 1) ||
         value->integer >= (bit != 0 ? BWL_QUEUE_COUNT_MAX : 3))
         return BWL_REDIS_STRANGE;
     ret_reply->answer = value->integer == 0 ? BWL_NO : BWL_YES;
+    if (command == REDIS_QUEUE_RELEASE && value->integer == 0)
+        ret_reply->loss = BOWLINE_LOSS_GONE;
     if (bit != 0) {
         status->kind      = value->integer == 0 ? BWL_QUEUE_STATUS_GONE : BWL_QUEUE_STATUS_HELD;
         ret_reply->number = (uint64_t)value->integer * BWL_QUEUE_HANDOFFS;

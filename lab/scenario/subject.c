@@ -58,6 +58,9 @@ static const bwl_scenario table[] = {
     ROW("setnx-expire-watch", "SETNX, then EXPIRE; DEL under WATCH",
         IN_SECONDS(setnx_expire_watch, &bwl_lab_rules_token_s)),
 
+    ROW("token-chosen", "as token, but every client has the same value: ?token=",
+        IN_MS(token_chosen, &bwl_lab_rules_literal)),
+
     /* Listings that differ from their text. */
     ROW("written-guard",
         "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",

@@ -31,8 +31,8 @@ typedef enum bwl_protocol_id {
 #undef BWL_PROTOCOL_ID
 } bwl_protocol_id;
 
-/* The number of a protocol in the list.  A variant that waits for replicas has the number of the
- * protocol without replicas. */
+/* The number of a protocol in the list.  A variant, which waits for replicas or has a chosen token,
+ * has the number of the protocol itself. */
 bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol);
 
 /* The protocol with this name, or NULL; the name of the i-th in the list, NULL after the last. */

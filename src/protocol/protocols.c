@@ -132,6 +132,8 @@ enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol)
 {
+    if (protocol == &bwl_token_chosen)
+        return BWL_PROTOCOL_TOKEN;
     for (unsigned i = 0; i < ENTRIES; i++)
         if (entries[i].protocol == protocol || bwl_protocol_synced(entries[i].protocol) == protocol)
             return (bwl_protocol_id)(BWL_PROTOCOL_NONE + 1 + i);

@@ -13,6 +13,9 @@
  * An acquire without a reply is sent again with the same token, by a command whose reply is YES
  * also if the first one was carried out.  The lease counts from the first command.
  *
+ * token_chosen: the caller chooses the value, and others may have the same.  So it does not verify
+ * the owner: an acquire without a reply is UNKNOWN, and is never sent again.
+ *
  * redisson: RLock of Redisson 4.7.0, RedissonLock.java, LockTask.java: a hash with one field for
  * its holder.
  *
@@ -159,6 +162,18 @@ static void redisson_event(void *state, const bwl_lock_request *request, const b
     }
 
 KEY_LOCK(token, token_event, false);
+
+const bwl_protocol bwl_token_chosen = {
+    .name  = "token",
+    .fault = "each client with the same token= can release and extend the lock, and after a lost "
+             "reply no client can tell whose it is",
+    .state_size = sizeof(bwl_token_state),
+    .extends    = true,
+    .init       = init,
+    .command    = token_command,
+    .event      = token_event,
+};
+
 KEY_LOCK(redisson, redisson_event, true);
 KEY_LOCK(symfony, token_event, true);
 

@@ -6,6 +6,7 @@
 #include "core/core.h"
 
 extern const bwl_protocol bwl_token;
+extern const bwl_protocol bwl_token_chosen; /* `token` with a value that others may have, too */
 extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, a message at each release */
 extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set */
 

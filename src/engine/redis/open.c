@@ -253,6 +253,7 @@ static int check_options(const bwl_url *url, bwl_fault *fault)
                                                 "guard",
                                                 "queue-max",
                                                 "sync",
+                                                "token",
                                                 "turns",
                                                 "turns-time",
                                                 BWL_REDIS_TLS_OPTIONS,

@@ -1,6 +1,6 @@
 /*
  * rules.c -- the protocol of a URL and its rules: ?protocol=, ?profile=, ?accept-risk= and ?sync=;
- * and the changes to these rules: ?retry=, ?pause=, ?buffer= and ?guard=.
+ * and the changes to these rules: ?token=, ?retry=, ?pause=, ?buffer= and ?guard=.
  *
  * A protocol with a known fault, or a lock shared with programs that have one, is only used if the
  * URL accepts the risk.
@@ -10,6 +10,7 @@
 #include "core/nearest.h"
 #include "core/text.h"
 #include "engine/redis/redis.h"
+#include "protocol/articles.h"
 #include "protocol/token_lock.h"
 #include "protocol/queue_lock.h"
 #include "protocol/lock_file/program.h"
@@ -170,6 +171,46 @@ static int check_renewal(const bwl_settings *settings, const bwl_url *url, bwl_f
                     settings->protocol->name);
 }
 
+/* ---- token= ---------------------------------------------------------------------------------- */
+
+static int check_token(const char *text, const char *name, bool has_value, bwl_fault *fault)
+{
+    size_t size = strlen(text);
+
+    if (!has_value)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, token=: %s has no value to choose; protocol=token, set-nx-ex "
+                        "and the profiles with such a value have",
+                        name);
+    if (size == 0 || size > BWL_AFFIX_MAX)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, token= is the value of the lock, 1 to %d bytes",
+                        BWL_AFFIX_MAX);
+    return BWL_OK;
+}
+
+/* A value of the caller's choice.  What it risks comes first. */
+static int take_token(bwl_settings *settings, const bwl_url *url, const char **ret_fault,
+                      bwl_fault *fault)
+{
+    const char             *text  = bwl_url_find(url, "token");
+    const bwl_compat_rules *rules = settings->options.rules;
+    bool                    is_token =
+        settings->protocol == &bwl_token && (rules == NULL || rules->value == BWL_VALUE_TOKEN);
+    bool is_literal = settings->protocol == &bwl_set_nx_ex;
+
+    if (text == NULL)
+        return BWL_OK;
+    if (check_token(text, settings->protocol != NULL ? settings->protocol->name : bwl_queue.name,
+                    is_token || is_literal, fault) < 0)
+        return BWL_STATUS_USAGE;
+    if (is_token) {
+        settings->protocol = &bwl_token_chosen;
+        *ret_fault         = bwl_token_chosen.fault;
+    }
+    return BWL_OK;
+}
+
 /* ---- sync= ----------------------------------------------------------------------------------- */
 
 static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
@@ -186,6 +227,9 @@ static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, sync= is how many replicas must have a lock, from 1 to %d",
                         SYNC_MAX);
+    if (bwl_url_find(url, "token") != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sync= and token= exclude each other: leave one out");
     if (synced == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, sync=: protocol %s does not wait for replicas, only queue and "
@@ -301,6 +345,8 @@ int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
         status = take_profile(settings, profile, protocol, &wrong, fault);
     else if (protocol != NULL)
         status = take_protocol(settings, protocol, &wrong, fault);
+    if (status == BWL_OK)
+        status = take_token(settings, url, &wrong, fault);
     if (status == BWL_OK && file != NULL)
         status = take_risk(settings, url, "lock file", file, wrong, fault);
     else if (status == BWL_OK && profile != NULL)
@@ -320,6 +366,9 @@ int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fau
 {
     int status = bwl_redis_choose(settings, url, fault);
 
+    if (status == BWL_OK && bwl_url_find(url, "token") != NULL)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "%s: has no token=: that is for one server",
+                        url->scheme);
     if (status == BWL_OK && settings->options.replicas > 0)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                         "%s: has no sync=: replicas are waited for at one primary, by redis://, "
@@ -357,6 +406,18 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
 
 /* ---- the keys and values of a profile -------------------------------------------------------- */
 
+static void choose_token(bwl_redis_config *config, bwl_settings *settings, const char *token)
+{
+    if (token == NULL)
+        return;
+    (void)snprintf(config->token, sizeof config->token, "%s", token);
+    if (settings->options.rules != NULL)
+        config->rules = *settings->options.rules;
+    config->rules.value     = BWL_VALUE_LITERAL;
+    config->rules.literal   = config->token;
+    settings->options.rules = &config->rules;
+}
+
 int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
                            bwl_fault *fault)
 {
@@ -367,6 +428,7 @@ int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, con
     if (settings->options.rules != NULL &&
         tune(&config->rules, settings->options.rules, url, fault) > 0)
         settings->options.rules = &config->rules;
+    choose_token(config, settings, bwl_url_find(url, "token"));
     if (name == NULL)
         return BWL_OK;
     config->profile   = bwl_profile_named(name);

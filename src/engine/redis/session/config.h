@@ -36,6 +36,7 @@ typedef struct bwl_redis_config {
     bool                      trusts_young; /* use a server even if it has just started */
     bwl_compat_rules          rules;        /* for values with the host and process id */
     char                      prefix[BWL_AFFIX_MAX + 1]; /* of the values of that profile */
+    char                      token[BWL_AFFIX_MAX + 1];  /* the value of the URL's choice */
 } bwl_redis_config;
 
 /* With one reference: free it with bwl_redis_config_unref.  NULL: out of memory. */

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "core/core.h"
+#include "core/one_request.h"
 #include "protocol/store/redis.h"
 
 /* Differs if the sizes of the types shared by a protocol and the lab differ. */

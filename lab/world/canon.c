@@ -95,9 +95,28 @@ static bool begins_as_token(const bwl_protocol *protocol)
 
 /* ---- the machines ---------------------------------------------------------------------------- */
 
+/* NULL: it has none at a known place. */
+static const bwl_one_request *request_of(const bwl_hold *h)
+{
+    return h->protocol->request_first ? (const bwl_one_request *)(const void *)h->memory : NULL;
+}
+
+/* How many requests ago it was sent; its number, if the protocol does not say where it counts. */
+static uint64_t order_of(const bwl_hold *h, const bwl_message *message)
+{
+    const bwl_one_request *request = request_of(h);
+
+    return request != NULL ? request->last_tag - message->tag : message->tag;
+}
+
 static void put_memory(bwl_print *p, const bwl_hold *h)
 {
-    for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
+    const bwl_one_request *request = request_of(h);
+
+    if (request != NULL)
+        bwl_put(p, request->tag != 0);
+    for (size_t at = request != NULL ? sizeof *request : 0; at < h->protocol->state_size;
+         at += sizeof(int64_t)) {
         size_t  rest   = h->protocol->state_size - at;
         int64_t number = 0;
         memcpy(&number, h->memory + at, rest < sizeof number ? rest : sizeof number);
@@ -116,11 +135,6 @@ static void put_synced(bwl_print *p, const bwl_hold *h)
     bwl_put_time(p, view->until);
     bwl_put_time(p, view->retry_until);
     bwl_put(p, (uint64_t)(p->now - view->sent_at));
-}
-
-static const bwl_lock_file_state *file_of(const bwl_hold *h)
-{
-    return (const bwl_lock_file_state *)(const void *)h->memory;
 }
 
 static const bwl_redlock_state *redlock_of(const bwl_hold *h)
@@ -143,7 +157,7 @@ static void put_redlock(bwl_print *p, const bwl_hold *h)
 /* The last reply is tested at once, and never read again. */
 static void put_file(bwl_print *p, const bwl_hold *h)
 {
-    const bwl_lock_file_state *s = file_of(h);
+    const bwl_lock_file_state *s = (const bwl_lock_file_state *)(const void *)h->memory;
 
     bwl_put(p, (uint64_t)s->verb << 24 | (uint64_t)s->at << 16 | (uint64_t)s->tries << 8 |
                    (uint64_t)s->sleeps << 1 | (s->in_flight.tag != 0));
@@ -252,12 +266,9 @@ static void put_whole_message(bwl_print *p, const bwl_lab_client *c, const bwl_m
     bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
                    (uint64_t)message->acquires << 3 | (uint64_t)message->is_mine << 2 |
                    (uint64_t)message->has_result << 1 | of_round);
-    if (p->is_file) {
-        bwl_put(p, of_round ? file_of(&c->hold)->in_flight.last_tag - message->tag : 0);
+    bwl_put(p, of_round ? order_of(&c->hold, message) : 0);
+    if (p->is_file)
         bwl_put(p, (uint64_t)message->reply_kind << 8 | message->step);
-    } else {
-        bwl_put(p, of_round ? message->tag : 0);
-    }
     put_question(p, message);
 }
 

@@ -171,6 +171,8 @@ typedef struct bwl_protocol {
     bool uses_push;         /* gets PUSH; also gets DOWN with tag 0 when a connection ends on
                                    * which it has sent a command, without a command in flight */
     bool retries_on_push;   /* a PUSH between two attempts starts the next attempt at once */
+    bool request_first;     /* the state begins with a bwl_one_request: for the lab, which compares
+                             * requests by their order and not by their numbers */
     bool yields;            /* supports ACQUIRE with `yields`, in one step */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_lock_request *, const bwl_command *, bwl_effects *);

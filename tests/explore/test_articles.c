@@ -43,12 +43,12 @@ TEST(sound_locks_keep_their_invariants_in_every_state)
         { "by-time-stale", 369 },
         { "jedis-stale", 365 },
         { "watch-crash", 2774 },
-        { "setnx-del-calm", 1238 },
-        { "getset-seconds-stale", 601 },
+        { "setnx-del-calm", 692 },
+        { "getset-seconds-stale", 501 },
         { "getset-jedis-stale-three", 926 },
-        { "getset-server-stale", 1357 },
-        { "set-nx-ex-calm", 3564 },
-        { "setnx-expire-watch-calm", 765 },
+        { "getset-server-stale", 1326 },
+        { "set-nx-ex-calm", 2189 },
+        { "setnx-expire-watch-calm", 487 },
         { "setnx-expire-watch-crash", 5519 },
     };
 

@@ -398,7 +398,7 @@ def test_a_protocol_of_another_version_is_not_run(lab):
     assert "compiled with the headers of another version" in lab.refuses("try", made)
     made = build_own(lab, own_protocol().replace("bowline_lab_own =", "another_name ="), "other.so")
     assert "cannot be loaded as a protocol" in lab.refuses("try", made)
-    made = build_own(lab, own_protocol().replace(".event      = event,", "(void (*)(void *, const bwl_lock_request *, const bwl_event *, bwl_effects *))0,"), "without.so")
+    made = build_own(lab, own_protocol().replace(".event         = event,", "(void (*)(void *, const bwl_lock_request *, const bwl_event *, bwl_effects *))0,"), "without.so")
     assert "has no name, init, command or event" in lab.refuses("try", made)
 
 

@@ -138,33 +138,36 @@ static void del_expire_event(void *state, const bwl_lock_request *request, const
 const bwl_protocol bwl_setnx_del = {
     .name  = "setnx-del",
     .fault = "its keys never expire: a holder that dies, or one lost release, locks it for ever",
-    .state_size = sizeof(del_state),
-    .uses_token = true, /* not in the value: it identifies the attempt */
-    .uses_wall  = true,
-    .init       = init,
-    .command    = setnx_command,
-    .event      = event,
+    .state_size    = sizeof(del_state),
+    .request_first = true,
+    .uses_token    = true, /* not in the value: it identifies the attempt */
+    .uses_wall     = true,
+    .init          = init,
+    .command       = setnx_command,
+    .event         = event,
 };
 
 const bwl_protocol bwl_setnx_del_expire = {
-    .name       = "setnx-del-expire",
-    .fault      = "its keys never expire: a holder that dies locks it for ever, and its second "
-                  "release deletes whatever is there",
-    .state_size = sizeof(del_state),
-    .uses_token = true,
-    .uses_wall  = true,
-    .init       = init,
-    .command    = setnx_command,
-    .event      = del_expire_event,
+    .name          = "setnx-del-expire",
+    .fault         = "its keys never expire: a holder that dies locks it for ever, and its second "
+                     "release deletes whatever is there",
+    .state_size    = sizeof(del_state),
+    .request_first = true,
+    .uses_token    = true,
+    .uses_wall     = true,
+    .init          = init,
+    .command       = setnx_command,
+    .event         = del_expire_event,
 };
 
 const bwl_protocol bwl_set_nx_ex = {
-    .name       = "set-nx-ex",
-    .fault      = "its release is a blind DEL: a holder that exceeds its lease deletes the next "
-                  "holder's lock",
-    .state_size = sizeof(del_state),
-    .uses_token = true,
-    .init       = init,
-    .command    = nx_ex_command,
-    .event      = event,
+    .name          = "set-nx-ex",
+    .fault         = "its release is a blind DEL: a holder that exceeds its lease deletes the next "
+                     "holder's lock",
+    .state_size    = sizeof(del_state),
+    .request_first = true,
+    .uses_token    = true,
+    .init          = init,
+    .command       = nx_ex_command,
+    .event         = event,
 };

@@ -172,6 +172,7 @@ const bwl_protocol bwl_setnx_expire_watch = {
     .fault = "between its SETNX and its EXPIRE the key has no expiry, and a waiter's repair may "
              "end the lock sooner than its holder believes",
     .state_size       = sizeof(watch_state),
+    .request_first    = true,
     .uses_token       = true,
     .can_verify_owner = true,
     .init             = watch_init,

@@ -294,11 +294,12 @@ const bwl_protocol bwl_setnx_stamp_del = {
     .name       = "setnx-stamp-del",
     .fault      = "two clients that find it expired both delete and set it, and both hold the lock",
     .state_size = sizeof(stamp_state),
-    .uses_token = true, /* not in the value: it identifies the attempt */
-    .uses_wall  = true,
-    .init       = init,
-    .command    = stamp_del_command,
-    .event      = event,
+    .request_first = true,
+    .uses_token    = true, /* not in the value: it identifies the attempt */
+    .uses_wall     = true,
+    .init          = init,
+    .command       = stamp_del_command,
+    .event         = event,
 };
 
 const bwl_protocol bwl_setnx_getset = {
@@ -306,9 +307,10 @@ const bwl_protocol bwl_setnx_getset = {
     .fault      = "it compares the clocks of different machines, and a client that loses moves the "
                   "winner's timestamp",
     .state_size = sizeof(stamp_state),
-    .uses_token = true, /* in the value only if its format has one */
-    .uses_wall  = true,
-    .init       = init,
-    .command    = getset_command,
-    .event      = event,
+    .request_first = true,
+    .uses_token    = true, /* in the value only if its format has one */
+    .uses_wall     = true,
+    .init          = init,
+    .command       = getset_command,
+    .event         = event,
 };

@@ -220,15 +220,16 @@ static void event(void *state, const bwl_lock_request *request, const bwl_event 
 void bwl_lock_file_finish(bwl_lock_program *program, const char *name)
 {
     program->protocol = (bwl_protocol){
-        .name       = name,
-        .fault      = "bowline does what the file says, and nothing has checked that",
-        .state_size = sizeof(bwl_lock_file_state),
-        .uses_token = true,
-        .uses_wall  = true,
-        .extends    = program->sections[2] != BWL_LOCK_FILE_NO_SECTION,
-        .init       = init,
-        .command    = command,
-        .event      = event,
+        .name          = name,
+        .fault         = "bowline does what the file says, and nothing has checked that",
+        .state_size    = sizeof(bwl_lock_file_state),
+        .request_first = true,
+        .uses_token    = true,
+        .uses_wall     = true,
+        .extends       = program->sections[2] != BWL_LOCK_FILE_NO_SECTION,
+        .init          = init,
+        .command       = command,
+        .event         = event,
     };
     program->options = (bwl_protocol_options){ .rules = &program->rules, .program = program };
 }

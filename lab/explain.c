@@ -155,26 +155,70 @@ static void put_program(const char *path)
     free(bytes);
 }
 
-static void put_settings(const bwl_scenario *world)
-{
-    const bwl_lock_program *program = world->options.program;
-    const char             *twin    = bwl_lock_file_twin(world);
-    bwl_text                said    = { "" };
+/* What a line with lab: says. */
+typedef struct said {
+    bwl_text    world;
+    const char *breaks; /* an invariant, or NULL */
+    const char *holds;
+    const char *twin;
+} said;
 
-    for (unsigned i = 0; i < program->settings_count; i++) {
+static said read_line(const bwl_lock_program *program, unsigned first)
+{
+    said line = { { "" }, NULL, NULL, NULL };
+
+    for (unsigned i = first; i < program->settings_count; i++) {
         const bwl_lab_setting *s = &program->settings[i];
-        if (strcmp(s->name, "twin") != 0 && strcmp(s->name, "breaks") != 0)
-            said = bwl_say("%s%s%s %s", said.of, said.of[0] != '\0' ? ", " : "", s->name, s->value);
+        if (s->line != program->settings[first].line)
+            break;
+        if (strcmp(s->name, "breaks") == 0)
+            line.breaks = s->value;
+        else if (strcmp(s->name, "holds") == 0)
+            line.holds = s->value;
+        else if (strcmp(s->name, "twin") == 0)
+            line.twin = s->value;
+        else
+            line.world = bwl_say("%s%s%s %s", line.world.of, line.world.of[0] != '\0' ? ", " : "",
+                                 s->name, s->value);
     }
-    if (program->settings_count != 0)
-        put_title("What the file says to the lab");
-    if (world->breaks != 0)
-        put_sentence(INDENT, "It breaks `%s`: %s.", bwl_invariant_label(world->breaks),
-                     bwl_tr(bwl_invariant_sentence(world->breaks)));
-    if (said.of[0] != '\0')
-        put_sentence(INDENT, "The world: %s.", said.of);
-    if (twin != NULL)
-        put_sentence(INDENT, "%s.lock holds in the same world.", twin);
+    return line;
+}
+
+static void put_line(const said *line)
+{
+    const char *world = line->world.of[0] != '\0' ? line->world.of : bwl_tr("the usual world");
+
+    if (line->breaks != NULL && line->twin != NULL)
+        put_sentence(INDENT, "- %s: it breaks `%s`, and %s.lock does not", world, line->breaks,
+                     line->twin);
+    else if (line->breaks != NULL)
+        put_sentence(INDENT, "- %s: it breaks `%s`", world, line->breaks);
+    else if (line->holds != NULL)
+        put_sentence(INDENT, "- %s: it keeps `%s`", world, line->holds);
+    else
+        put_sentence(INDENT, "- %s", world);
+}
+
+/* Each line is a world.  Then the invariants that break, each once. */
+static void put_settings(const bwl_lock_program *program)
+{
+    unsigned broken = 0;
+
+    if (program->settings_count == 0)
+        return;
+    put_title("What the file says to the lab");
+    for (unsigned i = 0; i < program->settings_count; i++) {
+        if (i > 0 && program->settings[i].line == program->settings[i - 1].line)
+            continue;
+        said     line      = read_line(program, i);
+        unsigned invariant = line.breaks != NULL ? bwl_invariant_named(line.breaks) : 0;
+        put_line(&line);
+        broken |= invariant;
+    }
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        if ((broken >> i & 1) != 0)
+            put_sentence(INDENT, "`%s` is broken when %s.", bwl_invariant_label(1u << i),
+                         bwl_tr(bwl_invariant_sentence(1u << i)));
 }
 
 static int explain_file(const char *path)
@@ -189,14 +233,14 @@ static int explain_file(const char *path)
     put_sentence(0, "%s.lock: %s", world.name, bwl_tr(world.story));
     (void)printf("\n");
     put_program(path);
-    put_settings(&world);
+    put_settings(world.options.program);
     (void)printf("\n");
     if (e != NULL)
         put_section(e);
     else
         put_sentence(0, "The catalogue has no lock of this name. How to see what breaks it:");
     (void)printf("    bowline lab try %s\n", bwl_shown(path).of);
-    if (world.breaks != 0)
+    if (world.options.program->settings_count != 0)
         (void)printf("    bowline lab run %s\n", bwl_shown(path).of);
     if (e != NULL)
         put_commands(e);

@@ -1,6 +1,6 @@
 #include "lab/base/wrap.h"
+#include "lab/base/utf8.h"
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -16,59 +16,32 @@ unsigned bwl_wrap_width(FILE *out)
     return size.ws_col > WIDTH_LEAST ? size.ws_col : WIDTH_LEAST;
 }
 
-/* One character of UTF-8.  Each byte of broken UTF-8 counts alone. */
 typedef struct character {
-    uint32_t code;
-    unsigned bytes;
+    char     text[8];
+    size_t   bytes; /* 0: the end */
+    unsigned columns;
 } character;
 
 static character first_of(const char *text)
 {
-    const unsigned char *t     = (const unsigned char *)text;
-    unsigned             bytes = 1;
+    const char *end = text;
+    character   c   = { "", 0, 0 };
 
-    if (t[0] >= 0xc0 && t[0] < 0xf8)
-        bytes = 2 + (t[0] >= 0xe0) + (t[0] >= 0xf0);
-    character c = { bytes == 1 ? t[0] : t[0] & (0xffu >> (bytes + 1)), bytes };
-    for (unsigned i = 1; i < bytes; i++) {
-        if ((t[i] & 0xc0) != 0x80)
-            return (character){ t[0], 1 };
-        c.code = c.code << 6 | (t[i] & 0x3fu);
-    }
+    (void)bwl_utf8_next(&end);
+    c.bytes = (size_t)(end - text);
+    memcpy(c.text, text, c.bytes);
+    c.columns = bwl_utf8_columns(c.text);
     return c;
 }
 
-/* Two columns: the blocks of East Asia, and the quotation marks and dashes of Chinese. */
-static bool is_wide(uint32_t code)
+static bool closes(character c)
 {
-    static const uint32_t ranges[][2] = {
-        { 0x1100, 0x115f }, { 0x2014, 0x2014 }, { 0x2018, 0x201d },   { 0x2026, 0x2026 },
-        { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },
-        { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x20000, 0x3fffd },
-    };
-
-    for (unsigned i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
-        if (code >= ranges[i][0] && code <= ranges[i][1])
-            return true;
-    return false;
+    return c.bytes > 0 && strstr("，。；：？！、）》」』”’…,.;:?!)", c.text) != NULL;
 }
 
-static bool is_among(const char *text, character c, const char *marks)
+static bool opens(character c)
 {
-    char mark[8] = "";
-
-    memcpy(mark, text, c.bytes);
-    return c.code != 0 && strstr(marks, mark) != NULL;
-}
-
-static bool closes(const char *text, character c)
-{
-    return is_among(text, c, "，。；：？！、）》」』”’…,.;:?!)");
-}
-
-static bool opens(const char *text, character c)
-{
-    return is_among(text, c, "（《「『“‘");
+    return c.bytes > 0 && strstr("（《「『“‘", c.text) != NULL;
 }
 
 /* What stays in one line: a word, or a Chinese character with its marks. */
@@ -83,13 +56,11 @@ static piece piece_of(const char *text)
     character c = first_of(text);
 
     for (;;) {
-        const char *at   = text + p.bytes;
-        character   next = first_of(at + c.bytes);
-        bool        glue =
-            opens(at, c) || closes(at + c.bytes, next) || (!is_wide(c.code) && !is_wide(next.code));
-        p.columns += is_wide(c.code) ? 2 : 1;
+        character next = first_of(text + p.bytes + c.bytes);
+        bool      glue = opens(c) || closes(next) || (c.columns < 2 && next.columns < 2);
+        p.columns += c.columns;
         p.bytes += c.bytes;
-        if (!glue || next.code == 0 || next.code == ' ' || next.code == '\n')
+        if (!glue || next.bytes == 0 || next.text[0] == ' ' || next.text[0] == '\n')
             return p;
         c = next;
     }

@@ -11,7 +11,6 @@
 #include "lab/options.h"
 #include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
-#include "protocol/lock_file/program.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,88 +136,92 @@ static void put_section(const bwl_explanation *e)
 
 /* ---- a lock file ----------------------------------------------------------------------------- */
 
-/* Without the first comment, and without what it says to the lab. */
-static void put_program(const char *path)
-{
-    size_t size     = 0;
-    char  *bytes    = bwl_lock_file_read(path, &size);
-    bool   is_first = true;
-
-    for (char *line = bytes, *end; bytes != NULL && line < bytes + size; line = end + 1) {
-        end          = memchr(line, '\n', (size_t)(bytes + size - line));
-        end          = end != NULL ? end : bytes + size;
-        bool is_ours = strncmp(line, "lab:", 4) != 0 && (!is_first || line[0] != '#');
-        if (is_ours)
-            (void)printf(end > line ? "    %.*s\n" : "\n", (int)(end - line), line);
-        is_first = false;
-    }
-    free(bytes);
-}
-
 /* What a line with lab: says. */
 typedef struct said {
-    bwl_text    world;
-    const char *breaks; /* an invariant, or NULL */
-    const char *holds;
-    const char *twin;
+    bwl_text world;
+    bwl_text breaks; /* an invariant, or "" */
+    bwl_text holds;
+    bwl_text twin;
 } said;
 
-static said read_line(const bwl_lock_program *program, unsigned first)
+/* The word at *at, or the text in quotation marks; *at moves behind it. */
+static bwl_text next_word(const char **at)
 {
-    said line = { { "" }, NULL, NULL, NULL };
+    const char *from  = *at + strspn(*at, " ");
+    bool        quote = *from == '"';
+    size_t      size  = strcspn(from + quote, quote ? "\"\n" : " #\n");
 
-    for (unsigned i = first; i < program->settings_count; i++) {
-        const bwl_lab_setting *s = &program->settings[i];
-        if (s->line != program->settings[first].line)
-            break;
-        if (strcmp(s->name, "breaks") == 0)
-            line.breaks = s->value;
-        else if (strcmp(s->name, "holds") == 0)
-            line.holds = s->value;
-        else if (strcmp(s->name, "twin") == 0)
-            line.twin = s->value;
+    *at = from + quote + size + (quote && from[quote + size] == '"');
+    return bwl_say("%.*s", (int)size, from + quote);
+}
+
+static said read_line(const char *line)
+{
+    said read = { 0 };
+
+    for (;;) {
+        bwl_text name  = next_word(&line);
+        bwl_text value = next_word(&line);
+        if (name.of[0] == '\0')
+            return read;
+        if (strcmp(name.of, "breaks") == 0)
+            read.breaks = value;
+        else if (strcmp(name.of, "holds") == 0)
+            read.holds = value;
+        else if (strcmp(name.of, "twin") == 0)
+            read.twin = value;
         else
-            line.world = bwl_say("%s%s%s %s", line.world.of, line.world.of[0] != '\0' ? ", " : "",
-                                 s->name, s->value);
+            read.world = bwl_say("%s%s%s %s", read.world.of, read.world.of[0] != '\0' ? ", " : "",
+                                 name.of, value.of);
     }
-    return line;
 }
 
 static void put_line(const said *line)
 {
     const char *world = line->world.of[0] != '\0' ? line->world.of : bwl_tr("the usual world");
 
-    if (line->breaks != NULL && line->twin != NULL)
-        put_sentence(INDENT, "- %s: it breaks `%s`, and %s.lock does not", world, line->breaks,
-                     line->twin);
-    else if (line->breaks != NULL)
-        put_sentence(INDENT, "- %s: it breaks `%s`", world, line->breaks);
-    else if (line->holds != NULL)
-        put_sentence(INDENT, "- %s: it keeps `%s`", world, line->holds);
+    if (line->breaks.of[0] != '\0' && line->twin.of[0] != '\0')
+        put_sentence(INDENT, "- %s: it breaks `%s`, and %s.lock does not", world, line->breaks.of,
+                     line->twin.of);
+    else if (line->breaks.of[0] != '\0')
+        put_sentence(INDENT, "- %s: it breaks `%s`", world, line->breaks.of);
+    else if (line->holds.of[0] != '\0')
+        put_sentence(INDENT, "- %s: it keeps `%s`", world, line->holds.of);
     else
         put_sentence(INDENT, "- %s", world);
 }
 
-/* Each line is a world.  Then the invariants that break, each once. */
-static void put_settings(const bwl_lock_program *program)
+/* The file as it stands, without the first comment and the lines with lab:. */
+static void put_program(const char *bytes)
+{
+    for (const char *line = bytes; *line != '\0';) {
+        int size = (int)strcspn(line, "\n");
+        if (strncmp(line, "lab:", 4) != 0 && (line != bytes || line[0] != '#'))
+            (void)printf(size > 0 ? "    %.*s\n" : "\n", size, line);
+        line += size + (line[size] == '\n');
+    }
+}
+
+/* Each line with lab: is a world.  Then the invariants that break, each once.  False: there is no
+ * such line. */
+static bool put_worlds(const char *bytes)
 {
     unsigned broken = 0;
+    bool     is_any = false;
 
-    if (program->settings_count == 0)
-        return;
-    put_title("What the file says to the lab");
-    for (unsigned i = 0; i < program->settings_count; i++) {
-        if (i > 0 && program->settings[i].line == program->settings[i - 1].line)
-            continue;
-        said     line      = read_line(program, i);
-        unsigned invariant = line.breaks != NULL ? bwl_invariant_named(line.breaks) : 0;
+    for (const char *at = strstr(bytes, "\nlab:"); at != NULL; at = strstr(at + 1, "\nlab:")) {
+        said line = read_line(at + strlen("\nlab:"));
+        if (!is_any)
+            put_title("What the file says to the lab");
+        is_any = true;
         put_line(&line);
-        broken |= invariant;
+        broken |= bwl_invariant_named(line.breaks.of);
     }
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         if ((broken >> i & 1) != 0)
             put_sentence(INDENT, "`%s` is broken when %s.", bwl_invariant_label(1u << i),
                          bwl_tr(bwl_invariant_sentence(1u << i)));
+    return is_any;
 }
 
 static int explain_file(const char *path)
@@ -226,21 +229,28 @@ static int explain_file(const char *path)
     const bwl_explanation *e;
     bwl_scenario           world;
     bwl_text               fault[3];
+    char                  *bytes;
+    size_t                 size;
+    bool                   has_worlds;
 
     if (!bwl_subject_find(path, &world, fault))
         return bwl_complain(fault[0], fault[1].of, fault[2].of);
+    bytes = bwl_lock_file_read(path, &size);
+    if (bytes == NULL)
+        return bwl_complain(bwl_say("%s cannot be read", bwl_shown(path).of), "", "");
     e = find_in_pages(world.name);
     put_sentence(0, "%s.lock: %s", world.name, bwl_tr(world.story));
     (void)printf("\n");
-    put_program(path);
-    put_settings(world.options.program);
+    put_program(bytes);
+    has_worlds = put_worlds(bytes);
+    free(bytes);
     (void)printf("\n");
     if (e != NULL)
         put_section(e);
     else
         put_sentence(0, "The catalogue has no lock of this name. How to see what breaks it:");
     (void)printf("    bowline lab try %s\n", bwl_shown(path).of);
-    if (world.options.program->settings_count != 0)
+    if (has_worlds)
         (void)printf("    bowline lab run %s\n", bwl_shown(path).of);
     if (e != NULL)
         put_commands(e);

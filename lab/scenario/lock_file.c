@@ -180,12 +180,13 @@ static FILE *open_file(const char *path)
 char *bwl_lock_file_read(const char *path, size_t *ret_size)
 {
     FILE *in    = open_file(path);
-    char *bytes = malloc(BWL_LOCK_FILE_MAX);
+    char *bytes = malloc(BWL_LOCK_FILE_MAX + 1);
     bool  fails = in == NULL || bytes == NULL;
 
     if (!fails) {
-        *ret_size = fread(bytes, 1, BWL_LOCK_FILE_MAX, in);
-        fails     = ferror(in) != 0;
+        *ret_size        = fread(bytes, 1, BWL_LOCK_FILE_MAX, in);
+        bytes[*ret_size] = '\0';
+        fails            = ferror(in) != 0;
     }
     int error = errno;
     if (in != NULL)

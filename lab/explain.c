@@ -191,12 +191,13 @@ static void put_line(const said *line)
         put_sentence(INDENT, "- %s", world);
 }
 
-/* The file as it stands, without the first comment and the lines with lab:. */
+/* The file as it stands, without its story and the lines with lab:. */
 static void put_program(const char *bytes)
 {
     for (const char *line = bytes; *line != '\0';) {
-        int size = (int)strcspn(line, "\n");
-        if (strncmp(line, "lab:", 4) != 0 && (line != bytes || line[0] != '#'))
+        int  size     = (int)strcspn(line, "\n");
+        bool is_story = strncmp(line, "#zh", 3) == 0 || (line == bytes && line[0] == '#');
+        if (!is_story && strncmp(line, "lab:", 4) != 0)
             (void)printf(size > 0 ? "    %.*s\n" : "\n", size, line);
         line += size + (line[size] == '\n');
     }

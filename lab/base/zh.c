@@ -25,7 +25,6 @@ const bwl_translation bwl_zh[] = {
     { "- %s: it keeps `%s`", "- %s：`%s` 保持成立" },
     { "`%s` is broken when %s.", "`%s` 被打破，就是%s。" },
     { "%s.lock: %s", "%s.lock：%s" },
-    { "%s: %s", "%s：%s" },
     { "bowline shares it by `?profile=%s%s`; its protocol is `%s`.",
       "bowline 用 `?profile=%s%s` 和它共用；协议是 `%s`。" },
     { "At risk: %s.", "风险：%s。" },

@@ -9,8 +9,8 @@
 /* True for a name that ends in .lock. */
 bool bwl_names_lock_file(const char *name);
 
-/* The bytes of the file, with a NUL behind them; or, for a name without a directory, of the one that
- * is installed.  The caller frees them.  NULL: errno. */
+/* The bytes of the file, and a NUL; for a name without a directory, perhaps of the one that is
+ * installed.  The caller frees them.  NULL: errno. */
 char *bwl_lock_file_read(const char *path, size_t *ret_size);
 
 /* Its world.  The program stays in memory: machines refer to it.  False: reterr has what, why, and

@@ -344,7 +344,7 @@ docs: all
 	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
 	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/profiles.md
 	@tools/real_time_page.py --write
-	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/catalogue.md docs/lock-files.md README.md README.zh-CN.md
+	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/catalogue.md docs/catalogue.zh-CN.md docs/lock-files.md README.md README.zh-CN.md
 	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/doctor_page.py $(BUILD)/bowline docs/doctor.md
 
 format:

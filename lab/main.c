@@ -2,6 +2,7 @@
  * main.c -- bowline-lab: explores what a lock does in the worst schedule.
  */
 #include "lab/options.h"
+#include "lab/base/lang.h"
 #include "lab/base/say.h"
 #include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
@@ -40,7 +41,10 @@ static int list(void)
 int main(int argc, char **argv)
 {
     bwl_lab_options set;
-    int             status = bwl_options_read(&set, argc, argv);
+    int             status;
+
+    bwl_lang_set_by_environment();
+    status = bwl_options_read(&set, argc, argv);
 
     if (status != 0)
         return status;
@@ -50,6 +54,7 @@ int main(int argc, char **argv)
     }
     switch (set.command) {
     case BWL_COMMAND_LIST: return list();
+    case BWL_COMMAND_EXPLAIN: return bwl_verb_explain(&set);
     case BWL_COMMAND_TRY: return bwl_verb_try(&set);
     case BWL_COMMAND_REPLAY: return bwl_verb_replay(&set);
     case BWL_COMMAND_MATRIX: return bwl_verb_matrix(&set);

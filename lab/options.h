@@ -12,6 +12,7 @@
 /* X(NAME, operands, what it does) */
 #define BWL_COMMANDS(X)                                                                        \
     X(LIST, "list", "", "list protocols, invariants and scenarios")                            \
+    X(EXPLAIN, "explain", "LOCK", "explain a lock, what breaks it, and what to use instead")   \
     X(TRY, "try", "PROTOCOL", "find the smallest budget of faults that breaks each invariant") \
     X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")       \
     X(MATRIX, "matrix", "[PROTOCOL...]", "print a table of protocols by faults")               \
@@ -91,6 +92,7 @@ void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world);
 
 /* The commands of bowline-lab.  Each returns the exit status. */
 
+int bwl_verb_explain(const bwl_lab_options *set);
 int bwl_verb_try(const bwl_lab_options *set);
 int bwl_verb_replay(const bwl_lab_options *set);
 int bwl_verb_matrix(const bwl_lab_options *set);

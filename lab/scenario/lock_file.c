@@ -177,16 +177,16 @@ static FILE *open_file(const char *path)
     return in;
 }
 
-/* NULL: errno. */
-static char *read_whole(const char *path, size_t *ret_size)
+char *bwl_lock_file_read(const char *path, size_t *ret_size)
 {
     FILE *in    = open_file(path);
-    char *bytes = malloc(BWL_LOCK_FILE_MAX);
+    char *bytes = malloc(BWL_LOCK_FILE_MAX + 1);
     bool  fails = in == NULL || bytes == NULL;
 
     if (!fails) {
-        *ret_size = fread(bytes, 1, BWL_LOCK_FILE_MAX, in);
-        fails     = ferror(in) != 0;
+        *ret_size        = fread(bytes, 1, BWL_LOCK_FILE_MAX, in);
+        bytes[*ret_size] = '\0';
+        fails            = ferror(in) != 0;
     }
     int error = errno;
     if (in != NULL)
@@ -253,7 +253,7 @@ static bwl_lock_program *new_program(void)
 bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3])
 {
     size_t              size  = 0;
-    char               *bytes = read_whole(path, &size);
+    char               *bytes = bwl_lock_file_read(path, &size);
     bwl_lock_file_error error;
     bwl_lock_program   *program = new_program();
 

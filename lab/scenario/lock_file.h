@@ -9,6 +9,10 @@
 /* True for a name that ends in .lock. */
 bool bwl_names_lock_file(const char *name);
 
+/* The bytes of the file, and a NUL; for a name without a directory, perhaps of the one that is
+ * installed.  The caller frees them.  NULL: errno. */
+char *bwl_lock_file_read(const char *path, size_t *ret_size);
+
 /* Its world.  The program stays in memory: machines refer to it.  False: reterr has what, why, and
  * what to type. */
 bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3]);

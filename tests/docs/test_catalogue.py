@@ -14,7 +14,8 @@ BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
 BOWLINE = os.environ.get("BOWLINE", "")
 LAB = os.environ.get("BOWLINE_LAB", "")
 CATALOGUE = SOURCE / "docs" / "catalogue.md"
-SHOWING = [CATALOGUE, SOURCE / "docs" / "lock-files.md", SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
+CHINESE = SOURCE / "docs" / "catalogue.zh-CN.md"
+SHOWING = [CATALOGUE, CHINESE, SOURCE / "docs" / "lock-files.md", SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
 
 needs_lab = pytest.mark.skipif(not LAB, reason="this build has no lab")
 
@@ -48,21 +49,14 @@ def small_page(tmp_path, text):
 
 
 @needs_lab
-def test_text_between_the_marks_is_replaced(tmp_path):
-    page = small_page(tmp_path, "before\n<!-- lab: setnx-del -->\nin 7 steps\n<!-- /lab -->\nafter\n")
+@pytest.mark.parametrize("words, what", [("setnx-del", "no client can ever get the lock"), ("token --restart 1", "1 restart")])
+def test_text_between_the_marks_is_replaced(tmp_path, words, what):
+    page = small_page(tmp_path, f"before\n<!-- lab: {words} -->\nin 99 steps\n<!-- /lab -->\nafter\n")
     assert fill(page).returncode == 0
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("before\n<!-- lab: setnx-del -->\n```\n$ bowline lab try setnx-del\n")
-    assert text.endswith("\n```\n<!-- /lab -->\nafter\n")
-    assert "7 steps" not in text and "no client can ever get the lock" in text
+    assert text.startswith(f"before\n<!-- lab: {words} -->\n```\n$ bowline lab try {words}\n")
+    assert text.endswith("\n```\n<!-- /lab -->\nafter\n") and "99 steps" not in text and what in text
     assert not re.search(r" states in |[ \t]$", text, re.M), "a time, or the end of a line, would never be the same"
-
-
-@needs_lab
-def test_options_count(tmp_path):
-    page = small_page(tmp_path, "<!-- lab: token --restart 1 --invariant 'one holder' -->\n<!-- /lab -->\n")
-    assert fill(page).returncode == 0
-    assert "BREAKS with 1 restart" in page.read_text(encoding="utf-8")
 
 
 @needs_lab
@@ -86,28 +80,17 @@ def test_invalid_marks_are_an_error_and_change_nothing(text, tmp_path):
 # ---- required contents -----------------------------------------------------------------------------
 
 
-def sections(text):
-    parts = re.split(r"^## (.+)$", text, flags=re.M)
-    return dict(zip(parts[1::2], parts[2::2]))
-
-
-def test_every_lock_of_redis_has_a_section_with_its_diagram():
-    source = (SOURCE / "src" / "protocol" / "protocol.h").read_text(encoding="utf-8")
-    machines = re.findall(r"^    X\(\w+, (\w+)\)", source, re.M)
-    there = sections(CATALOGUE.read_text(encoding="utf-8"))
-    assert len(machines) > 1
-    for machine in machines:
-        name = machine.replace("_", "-")
-        assert name in there, name
-        assert re.search(rf"^<!-- lab: {name}(?: --[^\n]*)? -->$", there[name], re.M), name
-
-
-def test_the_variants_of_setnx_getset_are_all_shown():
-    subjects = (SOURCE / "lab" / "scenario" / "subject.c").read_text(encoding="utf-8")
-    variants = re.findall(r'ROW\("(setnx-getset[\w-]*)"', subjects)
-    part = sections(CATALOGUE.read_text(encoding="utf-8"))["setnx-getset"]
-    assert len(variants) == 5
-    assert [name for name in variants if f"<!-- lab: {name} " not in part] == []
+@pytest.mark.parametrize(
+    "page, lost, what",
+    [(0, "*In practice*: it happens", "setnx-del lacks the part: practice"), (1, "<!-- lock: queue -->", "only: queue")],
+)
+def test_a_lock_that_lacks_a_part_fails_the_build(page, lost, what, tmp_path):
+    made = [tmp_path / "english.md", tmp_path / "chinese.md"]
+    for i, path in enumerate([CATALOGUE, CHINESE]):
+        made[i].write_text(path.read_text(encoding="utf-8").replace(lost if i == page else "\0", ""), encoding="utf-8")
+    command = [sys.executable, str(SOURCE / "tools" / "explain_text.py"), *map(str, made)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode != 0 and what in said.stderr
 
 
 @pytest.mark.skipif(not BOWLINE, reason="this build has no command")

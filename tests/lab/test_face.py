@@ -79,6 +79,30 @@ def test_a_clock_may_be_as_slow_as_the_allowance_says(lab, words, status, part):
     assert said.returncode == status and part in said.stdout, said.stdout
 
 
+# ---- explanations ----------------------------------------------------------------------------------
+
+TITLES = {
+    "C": ["What breaks it", "In practice", "What to use instead", "How to move a running fleet", "How to see it"],
+    "zh_CN.UTF-8": ["什么情况下会出错", "实际中", "改用什么", "怎样迁移正在运行的程序", "怎样亲眼看到"],
+}
+
+
+@pytest.mark.parametrize("locale", TITLES)
+def test_every_lock_and_every_lock_file_is_explained(lab, locale):
+    machines = re.findall(r"^    X\(\w+, (\w+)\)", (SOURCE / "src/protocol/protocol.h").read_text(), re.M)
+    listed = re.findall(r"^  ([\w-]+) ", lab("list").stdout.partition("\n\n")[0], re.M)
+    files = sorted(map(str, SOURCE.glob("lab/locks/*.lock")))
+    for name in {name.replace("_", "-") for name in machines} | {*listed} | {*files}:
+        said = lab("explain", name, env={**lab.env, "LC_ALL": locale})
+        assert said.returncode == 0, name
+        assert [title for title in TITLES[locale] if not re.search(rf"^{title}\n  +\S", said.stdout, re.M)] == [], name
+        lines = [line for line in said.stdout.splitlines() if line[:4].strip() and not re.search("[!-~]{60}", line)]
+        assert max(len(line) + len(re.findall(r"[\u2e80-\uffff]", line)) for line in lines) <= 80, name
+        shown = name in files or not name.startswith(("token-", "written-"))
+        assert not shown or re.search(rf"^    bowline lab try {name}( |$)", said.stdout, re.M), name
+        assert name not in files or pathlib.Path(name).read_text().splitlines()[-1] in said.stdout
+
+
 # ---- drawings --------------------------------------------------------------------------------------
 
 
@@ -243,6 +267,8 @@ def test_commands_of_several_servers_are_drawn_with_their_replies(lab):
         (["try", "tokn"], "did you mean token?"),
         (["try", "token-delete-blnd"], "did you mean token-delete-blind?"),
         (["try", "zzzzzz"], "type: bowline lab list"),
+        (["explain", "setnx-dell"], "did you mean setnx-del?"),
+        (["explain", "zzzzzz"], "type: bowline lab list"),
         (["try", "token\x1b[31m"], "no protocol is called token?[31m"),
         (["try", "token", "--los", "1", "--clint", "3"], "did you mean --clients?"),
         (["try", "token", "--loss", "many"], "--loss many is not a valid number"),

@@ -9,14 +9,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Ends a text that was cut with dots, and with a whole character before them. */
+static void mark_cut(bwl_text *said)
+{
+    static const char dots[] = "...";
+    size_t            size   = sizeof said->of - sizeof dots;
+
+    while (size > 0 && ((unsigned char)said->of[size] & 0xC0) == 0x80)
+        size--;
+    memcpy(said->of + size, dots, sizeof dots);
+}
+
 bwl_text bwl_say(const char *format, ...)
 {
     bwl_text said;
     va_list  list;
 
     va_start(list, format);
-    (void)vsnprintf(said.of, sizeof said.of, bwl_tr(format), list); /* cut if too long */
+    int size = vsnprintf(said.of, sizeof said.of, bwl_tr(format), list);
     va_end(list);
+    if (size >= (int)sizeof said.of)
+        mark_cut(&said);
     return said;
 }
 

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { BWL_TEXT_MAX = 160 };
+enum { BWL_TEXT_MAX = 320 };
 
-/* A longer text is cut. */
+/* A longer text is cut before a character, and ends with three dots. */
 typedef struct bwl_text {
     char of[BWL_TEXT_MAX];
 } bwl_text;

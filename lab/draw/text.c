@@ -311,7 +311,7 @@ static void draw_head(paper *p)
         names[i]          = bwl_say("%s", i == server ? p->picture->server : letter);
         if (clock.of[0] != '\0')
             names[i] = bwl_say("%s (%s)", names[i].of, clock.of);
-        heads[i] = (strip){ lane(i), OWN_MAX, HANG, names[i].of };
+        heads[i] = (strip){ lane(i), i == server ? EFFECT_MAX : OWN_MAX, HANG, names[i].of };
     }
     for (bool is_first = true; is_left; is_first = false) {
         clear(p);

@@ -54,8 +54,8 @@ bwl_text bwl_server_clock_step_words(const bwl_world *w, unsigned server)
     bwl_ms is    = w->servers[server].redis.now / BWL_MODEL_PER_MS;
     bwl_ms ahead = is - (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS);
 
-    return ahead < 0 ? bwl_say("the server's clock is behind by %" PRId64 " ms", -ahead)
-                     : bwl_say("the server's clock is ahead by %" PRId64 " ms", ahead);
+    return ahead < 0 ? bwl_say("its clock is behind by %" PRId64 " ms", -ahead)
+                     : bwl_say("its clock is ahead by %" PRId64 " ms", ahead);
 }
 
 /* ---- comparisons ----------------------------------------------------------------------------- */

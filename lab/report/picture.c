@@ -296,7 +296,8 @@ static void add_server(walk *k, bwl_transition transition, bwl_text what, bool i
     row->effect = bwl_key_name(k->w);
     row->is_bad = is_bad;
     if (transition.kind == BWL_TRANSITION_JUMP)
-        row->clock = bwl_server_clock_step_words(k->w, transition.server);
+        row->clock = at_server(k->w, transition.server,
+                               bwl_server_clock_step_words(k->w, transition.server));
 }
 
 static void add_other(walk *k, bwl_transition transition, bwl_text what)

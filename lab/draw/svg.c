@@ -17,9 +17,9 @@
 #include <string.h>
 
 enum {
-    LEFT         = 58,
-    LANE         = 140,
-    RIGHT        = 236,
+    LEFT         = 48,
+    LANE         = 130,
+    RIGHT        = 216,
     TOP          = 20, /* the names of the lanes */
     LINE         = 15,
     GAP          = 9, /* between two rows */

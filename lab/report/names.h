@@ -9,7 +9,6 @@
 
 bwl_text bwl_token_name(uint16_t token); /* A2: the second token of A */
 
-const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 

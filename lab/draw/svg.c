@@ -265,6 +265,15 @@ static void draw_moral(const sheet *s, int y)
     }
 }
 
+/* Where the server and the rows are, for the script of a page. */
+static void put_places(const sheet *s)
+{
+    bwl_put(s->out, " data-x=\"%d\" data-y=\"", server_x(s));
+    for (size_t i = 0; i <= s->picture->rows_count; i++)
+        bwl_put(s->out, "%d ", s->y[i] - ROW / 2);
+    bwl_put(s->out, "\"");
+}
+
 void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
 {
     sheet s     = { .out = out, .picture = picture };
@@ -275,6 +284,8 @@ void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
     height = s.height + (picture->moral.of[0] != '\0' ? 4 * (LINE + 2) : 8);
     bwl_put(out, "<svg class=\"lanes\" role=\"img\"%s viewBox=\"0 0 %d %d\"",
             is_alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", width, height);
+    if (!is_alone)
+        put_places(&s);
     bwl_put(out, " style=\"max-width:%dpx\">\n<title>", width * 5 / 4);
     bwl_put_escaped(out, picture->title);
     bwl_put(out, "</title>\n");

@@ -28,10 +28,11 @@
 
     function prepare(section) {
         const svg = section.querySelector("svg");
+        const ground = svg.querySelector(".bg") || svg.querySelector("title");
         open = section;
         stages = JSON.parse(section.querySelector("script").textContent);
         places = svg.dataset.y.trim().split(" ").map(Number);
-        mark = svg.querySelector(".mark") || add_shape(svg, "mark", svg.querySelector("text"));
+        mark = svg.querySelector(".mark") || add_shape(svg, "mark", ground.nextSibling);
         veil = svg.querySelector(".veil") || add_shape(svg, "veil", null);
         slider.max = stages.length - 1;
         section.querySelector(".view").append(player);
@@ -44,12 +45,13 @@
         const svg = open.querySelector("svg");
         const { width, height } = svg.viewBox.baseVal;
         const [first, last] = stage.rows;
+        const begin = last < 0 ? 0 : places[first];
         const end = places[last + 1];
         const is_last = stage === stages[stages.length - 1];
         const server = svg.dataset.x - 12;
         const from = stage.is_half ? `M${server} ${places[last]}H${width}V` : `M0 ${end}H${width}V`;
         const to = stage.is_half ? `${height}H0V${end}H${server}Z` : `${height}H0Z`;
-        mark.setAttribute("d", last < 0 ? "" : `M0 ${places[first]}H${width}V${end}H0Z`);
+        mark.setAttribute("d", `M0 ${begin}H${width}V${end}H0Z`);
         veil.setAttribute("d", is_last ? "" : from + to);
     }
 
@@ -92,7 +94,7 @@
     /* The address follows when the reader rests: browsers limit how often it may change. */
     function go(step) {
         show(step);
-        (now > 0 ? mark : open.querySelector("svg .h")).scrollIntoView({ block: "nearest" });
+        mark.scrollIntoView({ block: "nearest" });
         clearTimeout(timer);
         timer = setTimeout(() => history.replaceState(null, "", `#${open.id}/${now}`), 150);
     }

@@ -81,7 +81,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
+.PHONY: all help deps docs demo test check-bench check-page check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
 	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
@@ -94,6 +94,7 @@ help:
 	@echo 'make demo            a demonstration (installs what is missing)'
 	@echo 'make test            build and run every test (installs what is missing)'
 	@echo 'make check-bench     the tests of the benchmark; they need a quiet machine'
+	@echo 'make check-page      the pages of the lab in Chromium, which it installs'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
 	@echo 'make docs            the generated docs: profiles, and the output of the lab and the doctor in their pages'
 	@echo 'make format          put the C files into the house format'
@@ -144,7 +145,7 @@ test: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
-	$(call run-tests,$(BUILD),,--no-suite bench)
+	$(call run-tests,$(BUILD),,--no-suite bench --no-suite page)
 
 # The benchmark as a program: its options, its reports, its figures. It needs a quiet machine, so make check-all
 # runs it and make test does not.
@@ -154,6 +155,14 @@ check-bench: deps
 	$(call with-bench,$(BUILD))
 	$(call compile,$(BUILD))
 	$(call run-tests,$(BUILD),bench)
+
+# The pages of the lab in a browser: keys, slider, clicks, narrow and dark screens.
+check-page: deps
+	@tools/install-deps page
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	$(call run-tests,$(BUILD),page)
 
 # Every job of .ci/run, also those that take too long for every change.
 check-all:

@@ -20,7 +20,7 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
     world->invariants &= ~(unsigned)BWL_INVARIANT_NO_OVERLAP;
     memset(world->budget, 0, sizeof world->budget); /* of a lock file: each column has its fault */
     bwl_options_change(set, world);
-    m->rows_count++;
+    m->rows[m->rows_count++].subject = name;
     return 0;
 }
 
@@ -85,7 +85,7 @@ static bool write_page(const bwl_matrix *m, const char *file)
 
     if (!bwl_output_open(&output, file))
         return false;
-    bwl_page(output.out, m);
+    bwl_matrix_page(output.out, m);
     return bwl_output_close(&output);
 }
 

@@ -38,7 +38,7 @@ typedef enum bwl_lab_command {
     X(SVG, 0, "svg", "FILE", TRY, "write the shortest schedule as a drawing")                      \
     X(MERMAID, 0, "mermaid", NULL, TRY, "write the schedule as a diagram for Markdown")            \
     X(JSON, 0, "json", NULL, TRY, "write the schedule for replay and programs")                    \
-    X(HTML, 0, "html", "FILE", MATRIX, "write the table as a page, with every diagram")            \
+    X(HTML, 0, "html", "FILE", TRY | MATRIX, "write a page that steps through each schedule")      \
     X(SCALE, 0, "scale", "N", REPLAY, "real ms for each ms of the schedule (20, or 1)")            \
     X(PROTOCOL, 0, "protocol", "FILE", REPLAY, "shared object with your own protocol")             \
     X(SERVER, 0, "server", "FILE", REPLAY, "the redis-server to start")                            \

@@ -7,6 +7,7 @@
 #include "lab/report/names.h"
 #include "lab/base/say.h"
 #include "lab/report/matrix.h"
+#include "lab/report/page.h"
 #include "lab/report/record.h"
 #include "lab/scenario/table.h"
 #include "lab/options.h"
@@ -289,6 +290,22 @@ static const bwl_smallest *worst_of(const trial *t, unsigned *ret_invariant)
     return worst;
 }
 
+/* The world in which a finding was made. */
+static bwl_scenario world_of_finding(const trial *t, unsigned invariant_number)
+{
+    const bwl_smallest *s     = &t->smallest[invariant_number];
+    bwl_scenario        world = world_of(t, &variants[t->variant_of[invariant_number]]);
+
+    memcpy(world.budget, s->budget, sizeof world.budget);
+    world.invariants = 1u << invariant_number;
+    if (invariant_number == BWL_INVARIANT_NUMBER_LIVE) {
+        world.rounds     = BWL_ANY;
+        world.tries_once = true;
+        world.wait_ms    = 0;
+    }
+    return world;
+}
+
 static bool write_drawing(const char *file, const bwl_picture *picture)
 {
     bwl_output output;
@@ -303,11 +320,11 @@ static bool write_drawing(const char *file, const bwl_picture *picture)
 static bool write_schedule(const trial *t)
 {
     const bwl_lab_options *set       = t->set;
-    bwl_scenario           world     = t->world;
     unsigned               invariant = 0;
     const bwl_smallest    *worst     = worst_of(t, &invariant);
+    bool                   is_good   = true;
+    bwl_scenario           world;
     bwl_picture            picture;
-    bool                   is_good = true;
 
     if (worst == NULL) {
         if (set->json || set->mermaid || set->svg != NULL)
@@ -315,14 +332,7 @@ static bool write_schedule(const trial *t)
                                "");
         return true;
     }
-    world = world_of(t, &variants[t->variant_of[worst - t->smallest]]);
-    memcpy(world.budget, worst->budget, sizeof world.budget);
-    world.invariants = invariant;
-    if (invariant == BWL_INVARIANT_LIVE) {
-        world.rounds     = BWL_ANY;
-        world.tries_once = true;
-        world.wait_ms    = 0;
-    }
+    world   = world_of_finding(t, (unsigned)(worst - t->smallest));
     picture = bwl_picture_of(&world, worst->path, worst->path_count, invariant);
     if (set->svg != NULL)
         is_good = write_drawing(set->svg, &picture);
@@ -345,6 +355,33 @@ static bwl_text faults_words(const trial *t)
     bwl_text budget = bwl_budget_words(t->world.budget);
 
     return t->faults_max == 0 ? budget : bwl_say("at most %u of %s", t->faults_max, budget.of);
+}
+
+static bool write_page(const trial *t)
+{
+    bwl_page_result results[BWL_INVARIANTS_COUNT];
+    bwl_text        budget = faults_words(t);
+    bwl_page_trial  page   = {
+           .subject = t->set->operands[0],
+           .world   = &t->world,
+           .budget  = budget.of,
+           .results = results,
+    };
+    bwl_output output;
+
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        if ((t->world.invariants >> i & 1) != 0)
+            results[page.results_count++] = (bwl_page_result){
+                .invariant = 1u << i,
+                .found     = &t->smallest[i],
+                .world     = world_of_finding(t, i),
+                .variant   = variants[t->variant_of[i]].words,
+            };
+    (void)worst_of(t, &page.worst);
+    if (!bwl_output_open(&output, t->set->html))
+        return false;
+    bwl_page_of_trial(output.out, &page);
+    return bwl_output_close(&output);
 }
 
 static int report(const trial *t, double seconds)
@@ -371,6 +408,8 @@ static int report(const trial *t, double seconds)
         (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states).of, seconds);
     }
     is_good = write_schedule(t);
+    if (t->set->html != NULL)
+        is_good = write_page(t) && is_good;
     is_good = bwl_output_done() && is_good;
     return is_good && worst_of(t, &invariant) == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -109,6 +109,7 @@ void bwl_mermaid(FILE *out, const bwl_picture *picture);
 
 /* A bar on a client's line is the time in which it believes that it holds the lock: two bars at the
  * same time are two holders.  A hollow bar is a client that works after its lease.  `is_alone`: a
- * file of its own; otherwise without the style, for a page that has it once. */
+ * file of its own; otherwise without the style, for a page that has it once, and with data-x, where
+ * the server's lane is, and data-y, where each row begins, and the last one ends. */
 void              bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone);
 extern const char bwl_svg_style[];

@@ -134,7 +134,8 @@ static int height_of(const caption *captions, unsigned count, unsigned columns)
 typedef struct sheet {
     FILE              *out;
     const bwl_picture *picture;
-    int               *y; /* of each row: of its arrow, and the first text right of it */
+    int               *y;   /* of each row: of its arrow, and the first text right of it */
+    int               *top; /* where each row begins, and the last one ends */
     int                head;
     int                height; /* without the text below */
 } sheet;
@@ -226,18 +227,21 @@ static void place_rows(sheet *s)
 {
     int bottom = s->head;
 
-    s->y = bwl_room_for(s->picture->rows_count + 1, sizeof s->y[0]);
+    s->y   = bwl_room_for(s->picture->rows_count + 1, sizeof s->y[0]);
+    s->top = bwl_room_for(s->picture->rows_count + 1, sizeof s->top[0]);
     for (size_t i = 0; i < s->picture->rows_count; i++) {
         const bwl_row *row  = &s->picture->rows[i];
         texts          t    = texts_of(row);
         int            base = side_base(row, &t);
         int            side = base + height_of(t.side, SIDE_MAX, SIDE_COLUMNS) - LINE + BASE;
         int            edge = BASE + height_of(t.edge, EDGE_MAX, EDGE_COLUMNS) - LINE + BASE;
+        s->top[i]           = bottom + GAP / 2;
         s->y[i]             = bottom + GAP + most(LINE - BASE - BASE, LINE - BASE - base);
         bottom              = s->y[i] + most(BASE, most(side, edge));
     }
-    s->height                    = bottom + GAP;
-    s->y[s->picture->rows_count] = s->height;
+    s->height                      = bottom + GAP;
+    s->top[s->picture->rows_count] = bottom + GAP / 2;
+    s->y[s->picture->rows_count]   = s->height;
 }
 
 static void draw_bar(const sheet *s, unsigned client, size_t from, size_t to, bwl_lane as)
@@ -417,6 +421,15 @@ static void draw(const sheet *s, int width, int height)
     bwl_put(s->out, "</g>\n");
 }
 
+/* Where the server and the rows are, for the script of a page. */
+static void put_places(const sheet *s)
+{
+    bwl_put(s->out, " data-x=\"%d\" data-y=\"", server_x(s));
+    for (size_t i = 0; i <= s->picture->rows_count; i++)
+        bwl_put(s->out, "%d ", s->top[i]);
+    bwl_put(s->out, "\"");
+}
+
 void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
 {
     enum { ZOOM_PER_CENT = 125 };
@@ -430,6 +443,8 @@ void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
     height += s.height + PAD;
     bwl_put(out, "<svg class=\"lanes\" role=\"img\"%s viewBox=\"0 0 %d %d\"",
             is_alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", width, height);
+    if (!is_alone)
+        put_places(&s);
     bwl_put(out, " width=\"%d\" height=\"%d\" style=\"max-width:100%%;height:auto\">\n<title>",
             width * ZOOM_PER_CENT / 100, height * ZOOM_PER_CENT / 100);
     bwl_put_escaped(out, picture->title);
@@ -439,4 +454,5 @@ void bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone)
     draw(&s, width, height);
     bwl_put(out, "</svg>\n");
     free(s.y);
+    free(s.top);
 }

@@ -199,3 +199,16 @@ bool bwl_json_end(bwl_json *r)
         return false;
     return peek(r) == '\0' && r->at == r->end ? true : bwl_json_fault(r, "more than one value");
 }
+
+void bwl_json_put_string(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++)
+        if (*text == '"' || *text == '\\')
+            (void)fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 32 || *text == '<')
+            (void)fprintf(out, "\\u%04x", (unsigned)*text);
+        else
+            (void)fputc(*text, out);
+    (void)fputc('"', out);
+}

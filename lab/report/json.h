@@ -1,5 +1,5 @@
 /*
- * json.h -- a streaming reader for JSON (RFC 8259).
+ * json.h -- a streaming reader for JSON (RFC 8259), and how a string is written.
  *
  * After the first fault every function returns false, and `fault` has the reason and the line.  So
  * a caller can read a whole object and check once at its end.
@@ -9,6 +9,7 @@
 #include "lab/base/say.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct bwl_json {
     const char *at;
@@ -36,3 +37,6 @@ bool bwl_json_end(bwl_json *r);
 
 /* Records the first fault.  Always false. */
 bool bwl_json_fault(bwl_json *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes a string.  `<` is escaped too: the text may stand inside a <script> of a page. */
+void bwl_json_put_string(FILE *out, const char *text);

@@ -42,6 +42,7 @@ typedef struct bwl_cell {
 } bwl_cell;
 
 typedef struct bwl_matrix_row {
+    const char  *subject; /* see bwl_subject_find */
     bwl_scenario world;
     bwl_cell     cells[BWL_MATRIX_COLUMNS];
 } bwl_matrix_row;
@@ -63,5 +64,5 @@ void bwl_matrix_fill(bwl_matrix *m, const bwl_search *search, bool quiet);
 /* "holds (1,234 states)", "breaks with 1 crash in 7 steps", "cut short". */
 bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column);
 
-/* One file without external resources: the table and a diagram per cell. */
-void bwl_page(FILE *out, const bwl_matrix *matrix);
+/* One file without external resources: the table and the schedule of each cell.  See page.h. */
+void bwl_matrix_page(FILE *out, const bwl_matrix *matrix);

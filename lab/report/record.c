@@ -369,19 +369,6 @@ bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, 
     return is_good;
 }
 
-static void put_string(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++)
-        if (*text == '"' || *text == '\\')
-            bwl_put(out, "\\%c", *text);
-        else if ((unsigned char)*text < 32)
-            bwl_put(out, "\\u%04x", (unsigned)*text);
-        else
-            (void)fputc(*text, out);
-    (void)fputc('"', out);
-}
-
 static void put_field(FILE *out, const bwl_scenario *s, const record_field *field)
 {
     const char *at     = (const char *)s + field->offset;
@@ -425,7 +412,7 @@ static void put_transition(FILE *out, bwl_transition transition, const char *say
     if (transition.chance != 0)
         bwl_put(out, ", \"chance\": %u", transition.chance);
     bwl_put(out, ", \"says\": ");
-    put_string(out, says);
+    bwl_json_put_string(out, says);
     bwl_put(out, "}");
 }
 
@@ -436,13 +423,13 @@ void bwl_record_write(FILE *out, const char *subject, const bwl_record *record)
     bwl_put(out, "{\n  \"format\": \"bowline-lab schedule\",\n  \"format_version\": %d,\n",
             BWL_RECORD_FORMAT);
     bwl_put(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
-    put_string(out, subject);
+    bwl_json_put_string(out, subject);
     bwl_put(out, ",\n");
     put_world(out, &record->world);
     bwl_put(out, "  \"invariant\": ");
-    put_string(out, bwl_invariant_label(record->broken));
+    bwl_json_put_string(out, bwl_invariant_label(record->broken));
     bwl_put(out, ",\n  \"sentence\": ");
-    put_string(out, bwl_invariant_sentence(record->broken));
+    bwl_json_put_string(out, bwl_invariant_sentence(record->broken));
     bwl_put(out, ",\n  \"transitions\": [\n");
     bwl_world_start(&w, &record->world);
     for (unsigned i = 0; i < record->path_count; i++) {

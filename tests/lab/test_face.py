@@ -1,6 +1,7 @@
 """The output of the lab: its texts, its diagrams, and its errors for wrong arguments."""
 
 import html.parser
+import json
 import os
 import pathlib
 import pty
@@ -12,6 +13,9 @@ import xml.etree.ElementTree
 import pytest
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+EVIL_NAME = "<img src=x onerror=document.title=1>\"'&<!--<script>"
+EVIL_STORY = "</script><script>document.title='owned'</script><!--<script> \"'&"
+EVIL_LOCK = f"# {EVIL_STORY}\nacquire: SET key `</script><!--<script>\"` NX -> OK ? held : busy\nrelease: DEL key\n"
 REUSED = ["token-reused", "--loss", "1", "--invariant", "one holder"]
 
 # One token for every attempt: a release that comes late is as good as a new one.
@@ -189,11 +193,11 @@ def test_a_full_disk_is_not_success(lab):
 
 
 class Page(html.parser.HTMLParser):
-    VOID = {"meta", "br", "link", "img"}
+    VOID = {"meta", "br", "link", "img", "input"}
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.ids, self.links, self.cells, self.tags = [], set(), [], [], set()
+        self.open, self.ids, self.links, self.cells, self.tags, self.scripts = [], set(), [], [], set(), []
         self.feed(text)
         assert self.open == [], self.open
 
@@ -206,13 +210,17 @@ class Page(html.parser.HTMLParser):
         if tag == "a":
             self.links.append(found["href"])
         if tag == "td":
-            self.cells.append(found["class"])
-        assert not {"src", "onclick", "onload"} & set(found)
+            self.cells.append(found.get("class"))
+        assert not {"src", "onclick", "onload", "onerror"} & set(found)
         if tag not in self.VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
         self.tags.add(tag)
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["script"]:
+            self.scripts.append(data)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag, tag
@@ -233,14 +241,29 @@ def test_matrix_is_a_table_and_a_page_of_one_file(lab):
 
     text = (lab.root / "lab.html").read_text()
     page = Page(text)
-    assert "script" not in page.tags and "link" not in page.tags and "img" not in page.tags
+    assert not {"link", "img", "iframe"} & page.tags
     assert not re.search(r"(?:https?:)?//[a-z]|url\(|@import", text)
     assert 'name="viewport"' in text and "prefers-color-scheme:dark" in text
-    assert len(page.cells) == 2 * len(columns)
+    assert len(page.cells) == 1 + 2 * len(columns)
     broken = sum(cell != "." for row in cells.values() for cell in row.values())
     assert page.cells.count("bad") == broken > 0
     behind = {link[1:] for link in page.links} - {"top"}
     assert len(behind) == broken and behind <= page.ids and text.count("<svg") == broken
+    steps = [len(json.loads(script)) - 1 for script in page.scripts[:-1]]
+    assert steps == [int(cell.split(":")[1]) for name in cells for cell in cells[name].values() if cell != "."]
+
+
+def test_a_page_of_a_lock_has_every_result_and_no_text_of_a_file_breaks_out(lab):
+    said = lab("try", lab.write(EVIL_NAME + ".lock", EVIL_LOCK), "--html", "lab.html").stdout
+    text = (lab.root / "lab.html").read_text()
+    page = Page(text)
+    found = dict(re.findall(r"^  (\w[\w ]+?) +BREAKS with no fault, in (\d+) steps", said, re.M))
+    assert {link[1:] for link in page.links} - {"top"} == {name.replace(" ", "-") for name in found} <= page.ids
+    schedules = [json.loads(script) for script in page.scripts[:-1]]
+    assert [schedule[-1]["title"].split(",")[0] for schedule in schedules] == [f"step {n} of {n}" for n in found.values()]
+    assert schedules[0][2]["says"] == 'redis: SET key </script><!--<script>" NX'
+    assert text.count("<script") == 1 + len(schedules) and not re.search(r"<img|<!--|(?:https?:)?//[a-z]", text)
+    assert "bowline lab try &#39;" in text
 
 
 def test_cell_without_memory_is_cut_short_and_not_kept(lab):
@@ -302,7 +325,7 @@ def test_commands_of_several_servers_are_drawn_with_their_replies(lab):
         (["try", "token", "--invariant", "one holdr"], "did you mean --invariant 'one holder'?"),
         (["try", "token", "--memory", "lots"], "512M or 2G"),
         (["try", "token", "--memory", "99999999999G"], "512M or 2G"),
-        (["try", "token", "--html", "x"], "is no option of `try`"),
+        (["try", "token", "--tap"], "is no option of `try`"),
         (["try"], "try takes exactly one PROTOCOL"),
         (["try", "token", "token"], "try takes exactly one PROTOCOL"),
         (["list", "token"], "list takes nothing"),

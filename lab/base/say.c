@@ -9,15 +9,70 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool continues_character(char c)
+{
+    return ((unsigned char)c & 0xc0u) == 0x80u;
+}
+
+/* The bytes of a character of UTF-8 that begins with `c`. */
+static size_t size_of_character(char c)
+{
+    unsigned char first = (unsigned char)c;
+
+    return (size_t)1 + (first >= 0xc0) + (first >= 0xe0) + (first >= 0xf0);
+}
+
+/* Takes away a character at the end of which bytes are missing. */
+static void end_whole(char *text)
+{
+    size_t size = strlen(text);
+    size_t last = size;
+
+    while (last > 0 && continues_character(text[last - 1]))
+        last--;
+    if (last > 0 && last - 1 + size_of_character(text[last - 1]) > size)
+        text[last - 1] = '\0';
+}
+
 bwl_text bwl_say(const char *format, ...)
 {
     bwl_text said;
     va_list  list;
+    int      size;
 
     va_start(list, format);
-    (void)vsnprintf(said.of, sizeof said.of, bwl_tr(format), list); /* cut if too long */
+    size = vsnprintf(said.of, sizeof said.of, bwl_tr(format), list);
     va_end(list);
+    if (size >= (int)sizeof said.of)
+        end_whole(said.of);
     return said;
+}
+
+/* Chinese characters and their punctuation: U+3000 to U+EFFF, U+FF00 to U+FF7F, and above. */
+static bool is_wide(const char *at)
+{
+    unsigned char first  = (unsigned char)at[0];
+    unsigned char second = (unsigned char)at[1];
+
+    return (first >= 0xe3 && first != 0xef) || (first == 0xef && (second & 0xfeu) == 0xbcu);
+}
+
+int bwl_width(const char *text)
+{
+    int width = 0;
+
+    for (; *text != '\0'; text++)
+        if (!continues_character(*text))
+            width += 1 + is_wide(text);
+    return width;
+}
+
+bwl_text bwl_padded(const char *text, int width)
+{
+    int blanks = abs(width) - bwl_width(text);
+
+    blanks = blanks < 0 ? 0 : blanks;
+    return width < 0 ? bwl_say("%s%*s", text, blanks, "") : bwl_say("%*s%s", blanks, "", text);
 }
 
 bwl_text bwl_shown(const char *text)
@@ -62,8 +117,7 @@ void bwl_put(FILE *out, const char *format, ...)
 
 static bool complain(const char *path)
 {
-    (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of),
-                       bwl_say("%s", strerror(errno)).of, "");
+    (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of), strerror(errno), "");
     return false;
 }
 
@@ -116,5 +170,6 @@ bool bwl_output_done(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
         return true;
-    return complain("standard output");
+    (void)bwl_complain(bwl_say("standard output cannot be written"), strerror(errno), "");
+    return false;
 }

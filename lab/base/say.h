@@ -8,9 +8,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { BWL_TEXT_MAX = 160 };
+/* A Chinese character has three bytes. */
+enum { BWL_TEXT_MAX = 320 };
 
-/* A longer text is cut. */
+/* A longer text is cut, between two characters. */
 typedef struct bwl_text {
     char of[BWL_TEXT_MAX];
 } bwl_text;
@@ -18,6 +19,12 @@ typedef struct bwl_text {
 bwl_text bwl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bwl_text bwl_shown(const char *text);
+
+/* The columns of a UTF-8 text on a terminal: a Chinese character has two. */
+int bwl_width(const char *text);
+
+/* As "%*s", in columns: blanks in front; behind it if `width` is negative. */
+bwl_text bwl_padded(const char *text, int width);
 
 /* Writes what, why and what to type to standard error, each line after the name of the program,
  * without empty lines.  Returns EXIT_USAGE. */

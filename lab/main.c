@@ -23,8 +23,7 @@ static int list(void)
     bwl_lock_files_installed(list_one);
     bwl_put(stdout, "\ninvariants:\n");
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
-        bwl_put(stdout, "  %s broken when %s\n",
-                bwl_invariant_column(1u << i, 28).of,
+        bwl_put(stdout, "  %s broken when %s\n", bwl_invariant_column(1u << i, 28).of,
                 bwl_invariant_sentence(1u << i));
     bwl_put(stdout, "\nof several servers, for servers:\n");
     for (size_t i = 0; i < bwl_redlock_scenarios_count(); i++) {

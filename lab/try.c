@@ -231,9 +231,9 @@ static void print_broken(const trial *t)
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s = &t->smallest[i];
         if (s->is_found)
-            bwl_put(stdout, "  %s BREAKS with %s, in %u steps%s%s\n", bwl_invariant_column(1u << i, 16).of,
-                    bwl_budget_words(s->budget).of, s->path_count,
-                    bwl_tr(variants[t->variant_of[i]].words),
+            bwl_put(stdout, "  %s BREAKS with %s, in %u steps%s%s\n",
+                    bwl_invariant_column(1u << i, 16).of, bwl_budget_words(s->budget).of,
+                    s->path_count, bwl_tr(variants[t->variant_of[i]].words),
                     s->is_cut ? bwl_tr(" (not every smaller budget was searched to its end)") : "");
     }
 }

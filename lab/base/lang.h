@@ -4,8 +4,8 @@
  * The English text in the source is the key, with its conversions: bwl_say, bwl_put and
  * bwl_complain look their formats up.  What is passed as an argument, or comes from a table, is
  * looked up by bwl_tr where it is written.  The files zh*.c have the Chinese texts; a test compares
- * the conversions of each pair.  Names that are typed (commands, options, faults, invariants, locks)
- * stay as they are.
+ * the conversions of each pair.  Names that are typed (commands, options, faults, invariants,
+ * locks) stay as they are.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * zh.c -- the texts of the commands, in Chinese by their English.  See lang.h.
+ * zh.c -- the texts of the commands, in Chinese.  See lang.h.
  */
 #include "lab/base/lang.h"
 
@@ -65,8 +65,10 @@ static const bwl_translation list[] = {
     { "\n"
       "bowline lab help format shows how a lock file is written.\n"
       "\n"
-      "Exit: 0 no invariant broke (run, walk, servers: every scenario had the expected result;\n"
-      "replay: the server replied as the schedule says); 1 otherwise; 2 wrong usage, or a file\n"
+      "Exit: 0 no invariant broke (run, walk, servers: every scenario had the expected "
+      "result;\n"
+      "replay: the server replied as the schedule says); 1 otherwise; 2 wrong usage, or a "
+      "file\n"
       "with an error; 3 out of memory.\n",
       "\n"
       "bowline lab help format 说明锁文件怎么写。\n"
@@ -163,15 +165,18 @@ static const bwl_translation list[] = {
     { "\n"
       ".    no invariant breaks, with at most %u of the fault: every state was visited\n"
       "2:9  2 of them break an invariant, in 9 steps; see `bowline lab try`\n"
-      "?    none was found in the states that were visited, and not all were: see --budget, --memory\n",
+      "?    none was found in the states that were visited, and not all were: see "
+      "--budget, --memory\n",
       "\n"
       ".    这种故障最多 %u 次，没有不变量被打破：已走过所有状态\n"
       "2:9  2 次这种故障，9 步之后打破一条不变量；详见 `bowline lab try`\n"
       "?    走过的状态里没有发现问题，但没有走完：见 --budget、--memory\n" },
     { "\n"
-      "%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at the end of the memory\n",
+      "%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at the "
+      "end of the memory\n",
       "\n"
-      "共 %zu 格：%u 格在所有状态下都成立，%u 格被打破，%u 格未搜索完（到 %s 个状态，或内存用完）\n" },
+      "共 %zu 格：%u 格在所有状态下都成立，%u 格被打破，%u 格未搜索完（到 %s 个状态，"
+      "或内存用完）\n" },
     { "%s states in %.0f s: %s a second, on one processor\n",
       "%s 个状态，用时 %.0f s：单个处理器，每秒 %s 个\n" },
     { "holds (%s states)", "成立（%s 个状态）" },
@@ -203,8 +208,10 @@ static const bwl_translation list[] = {
     { "%-28s left out, as it has millions of states: name it, with --budget\n",
       "%-28s 略过，它有数百万个状态：写出它的名字，并加上 --budget\n" },
     { "--%s does not happen where there are several servers", "多台服务器的世界里不会发生 --%s" },
-    { "type: bowline lab servers calm --loss 1, or another of slow, loss, crash, denial, restart, jump, stop, cancel",
-      "请输入：bowline lab servers calm --loss 1，或 slow、loss、crash、denial、restart、jump、stop、cancel 中的另一种" },
+    { "type: bowline lab servers calm --loss 1, or another of slow, loss, crash, denial, "
+      "restart, jump, stop, cancel",
+      "请输入：bowline lab servers calm --loss 1，或 slow、loss、crash、denial、restart、"
+      "jump、stop、cancel 中的另一种" },
     { "--%s any has no end here", "这里用 --%s any 没有尽头" },
     { "type a number", "请写一个数" },
 
@@ -235,7 +242,8 @@ static const bwl_translation list[] = {
     { "  the server has %s; it says PTTL %s\n", "  服务器上：%s；PTTL 返回 %s\n" },
     { "=> broken on a real server: %s: %s.\n", "=> 在真实的服务器上被打破：%s：%s。\n" },
     { "the invariant is not broken on the real server", "在真实的服务器上，这条不变量没有被打破" },
-    { "its stamps are made by the server, of the true time of day; the schedule's are of another day",
+    { "its stamps are made by the server, of the true time of day; the schedule's are of "
+      "another day",
       "时间戳由服务器按真实时间生成，而过程用的是另一天的时间" },
     { "its clients receive pushes, and the lab does not subscribe to a real server yet",
       "它的客户端要接收推送，而实验室还不会向真实的服务器订阅" },
@@ -291,7 +299,8 @@ static const bwl_translation list[] = {
     { "a schedule has no \"%s\"", "过程里没有 \"%s\"" },
     { "type: bowline lab try SUBJECT --json  to find it again",
       "要重新找到它，请输入：bowline lab try SUBJECT --json" },
-    { "it was written by bowline %s; in this one, %s, it does not break the invariant it names",
+    { "it was written by bowline %s; in this one, %s, it does not break the invariant it "
+      "names",
       "它由 bowline %s 写出；在当前版本 %s 中，它打破不了所写的不变量" },
     { "walked step by step it does not break \"%s\": it was changed since it was written",
       "逐步执行，它打破不了 \"%s\"：写出之后它被改动过" },

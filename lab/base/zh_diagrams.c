@@ -1,5 +1,5 @@
 /*
- * zh_diagrams.c -- the words of faults, invariants and diagrams, in Chinese by their English.  See lang.h.
+ * zh_diagrams.c -- the words of faults, invariants and diagrams, in Chinese.  See lang.h.
  */
 #include "lab/base/lang.h"
 
@@ -72,7 +72,8 @@ static const bwl_translation list[] = {
       "客户端以为的剩余时间比服务器给的长" },
     { "a caller got an impossible result, or one after the end, or none",
       "调用者得到了不可能的结果，或结束后又得到结果，或没有结果" },
-    { "a client still believes that it holds the lock after the server said no or was replaced",
+    { "a client still believes that it holds the lock after the server said no or was "
+      "replaced",
       "服务器已经否定或已被替换，客户端仍认为自己持有锁" },
     { "a hold ran past its time, or learned of a server restart, and did not report LOST",
       "持有已超时，或已得知服务器重启，却没有报告 LOST" },

@@ -1,5 +1,5 @@
 /*
- * zh_lock_files.c -- the errors of lock files, in Chinese by their English.  See lang.h.
+ * zh_lock_files.c -- the errors of lock files, in Chinese.  See lang.h.
  */
 #include "lab/base/lang.h"
 
@@ -10,8 +10,12 @@ static const bwl_translation list[] = {
     { "this bowline-lab was built without Lua 5.1, and EVAL needs it",
       "这个 bowline-lab 编译时没有 Lua 5.1，而 EVAL 需要它" },
     { "%s:%u:%u: the lab does not understand this setting", "%s:%u:%u：实验室不认识这个设置" },
-    { "lab: has clients, rounds, lease, wait, poll, extend, answer, delay, skew, wall-step, fine yes, start stale, breaks \"INVARIANT\", twin NAME, and the faults, each once",
-      "lab: 可以有 clients、rounds、lease、wait、poll、extend、answer、delay、skew、wall-step、fine yes、start stale、breaks \"INVARIANT\"、twin NAME 和各种故障，每项一次" },
+    { "lab: has clients, rounds, lease, wait, poll, extend, answer, delay, skew, "
+      "wall-step, fine yes, start stale, breaks \"INVARIANT\", twin NAME, and the faults, "
+      "each once",
+      "lab: 可以有 clients、rounds、lease、wait、poll、extend、answer、delay、skew、"
+      "wall-step、fine yes、start stale、breaks \"INVARIANT\"、twin NAME 和各种故障，"
+      "每项一次" },
     { "the lab cannot run this script", "实验室无法运行这个脚本" },
     { "it makes the text \"%.60s\", which the model cannot store",
       "它产生文本 \"%.60s\"，模型存不下" },
@@ -40,7 +44,8 @@ static const bwl_translation list[] = {
     { "%s is no result of %s: %s", "%s 不是 %s 的结果：应当是 %s" },
     { "too many labels", "标签太多" },
     { "nothing leads to this step", "没有路径通到这一步" },
-    { "a command within cases has none of its own: put it on a line with a label, and go there",
+    { "a command within cases has none of its own: put it on a line with a label, and go "
+      "there",
       "分支里的命令不能再有分支：请把它单独写成带标签的一行，再用 go 转过去" },
     { "at most %d cases", "最多 %d 个分支" },
     { "the %s section has no label %.*s", "%s 一节没有标签 %.*s" },
@@ -91,7 +96,8 @@ static const bwl_translation list[] = {
     { "a section that the file does not have yet", "文件里还没有的一节" },
     { "a duration, such as 100ms or 10s", "一个时长，例如 100ms 或 10s" },
     { "a name of your own", "你自己取的名字" },
-    { "a value: token, \"text\", a number, a duration, now, lease, or a name that was set before",
+    { "a value: token, \"text\", a number, a duration, now, lease, or a name that was set "
+      "before",
       "一个值（token、\"文本\"、数、时长、now、lease，或前面设过的名字）" },
     { "NX, XX, GET, EX, PX or KEEPTTL", "NX、XX、GET、EX、PX 或 KEEPTTL" },
     { "a command, such as GET or SET", "一条命令，例如 GET 或 SET" },

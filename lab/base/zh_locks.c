@@ -1,5 +1,5 @@
 /*
- * zh_locks.c -- the stories of locks: the protocols of bowline and of articles, in Chinese by their English.  See lang.h.
+ * zh_locks.c -- the stories of the locks of bowline and of articles, in Chinese.  See lang.h.
  */
 #include "lab/base/lang.h"
 
@@ -7,7 +7,8 @@ static const bwl_translation list[] = {
     /* lab/scenario/subject.c */
     { "bowline's own: SET NX PX, a new token each time, compare and delete",
       "bowline 自己的锁：SET NX PX，每次换新令牌，比较后删除" },
-    { "bowline's own: waiters queue on the server, and a push tells the next one that it holds the lock",
+    { "bowline's own: waiters queue on the server, and a push tells the next one that it "
+      "holds the lock",
       "bowline 自己的锁：等待者在服务器上排队，轮到谁，就用推送通知谁持有了锁" },
     { "Redisson's RLock: a hash with one field for its holder",
       "Redisson 的 RLock：一个 hash，用一个字段记录持有者" },

@@ -1,5 +1,5 @@
 /*
- * zh_scenarios.c -- the stories of queues, worlds and several servers, in Chinese by their English.  See lang.h.
+ * zh_scenarios.c -- the stories of other scenarios, in Chinese.  See lang.h.
  */
 #include "lab/base/lang.h"
 

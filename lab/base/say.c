@@ -1,6 +1,7 @@
 #include "lab/base/say.h"
 #include "core/text.h"
 #include "lab/base/lang.h"
+#include "lab/base/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,67 +10,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool continues_character(char c)
+/* Ends a text that was cut with dots, and with a whole character before them. */
+static void mark_cut(bwl_text *said)
 {
-    return ((unsigned char)c & 0xc0u) == 0x80u;
-}
+    static const char dots[] = "...";
+    size_t            size   = sizeof said->of - sizeof dots;
 
-/* The bytes of a character of UTF-8 that begins with `c`. */
-static size_t size_of_character(char c)
-{
-    unsigned char first = (unsigned char)c;
-
-    return (size_t)1 + (first >= 0xc0) + (first >= 0xe0) + (first >= 0xf0);
-}
-
-/* Takes away a character at the end of which bytes are missing. */
-static void end_whole(char *text)
-{
-    size_t size = strlen(text);
-    size_t last = size;
-
-    while (last > 0 && continues_character(text[last - 1]))
-        last--;
-    if (last > 0 && last - 1 + size_of_character(text[last - 1]) > size)
-        text[last - 1] = '\0';
+    while (size > 0 && ((unsigned char)said->of[size] & 0xC0) == 0x80)
+        size--;
+    memcpy(said->of + size, dots, sizeof dots);
 }
 
 bwl_text bwl_say(const char *format, ...)
 {
     bwl_text said;
     va_list  list;
-    int      size;
 
     va_start(list, format);
-    size = vsnprintf(said.of, sizeof said.of, bwl_tr(format), list);
+    int size = vsnprintf(said.of, sizeof said.of, bwl_tr(format), list);
     va_end(list);
     if (size >= (int)sizeof said.of)
-        end_whole(said.of);
+        mark_cut(&said);
     return said;
-}
-
-/* Chinese characters and their punctuation: U+3000 to U+EFFF, U+FF00 to U+FF7F, and above. */
-static bool is_wide(const char *at)
-{
-    unsigned char first  = (unsigned char)at[0];
-    unsigned char second = (unsigned char)at[1];
-
-    return (first >= 0xe3 && first != 0xef) || (first == 0xef && (second & 0xfeu) == 0xbcu);
-}
-
-int bwl_width(const char *text)
-{
-    int width = 0;
-
-    for (; *text != '\0'; text++)
-        if (!continues_character(*text))
-            width += 1 + is_wide(text);
-    return width;
 }
 
 bwl_text bwl_padded(const char *text, int width)
 {
-    int blanks = abs(width) - bwl_width(text);
+    int blanks = abs(width) - (int)bwl_utf8_columns(text);
 
     blanks = blanks < 0 ? 0 : blanks;
     return width < 0 ? bwl_say("%s%*s", text, blanks, "") : bwl_say("%*s%s", blanks, "", text);

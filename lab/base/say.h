@@ -8,10 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A Chinese character has three bytes. */
 enum { BWL_TEXT_MAX = 320 };
 
-/* A longer text is cut, between two characters. */
+/* A longer text is cut before a character, and ends with three dots. */
 typedef struct bwl_text {
     char of[BWL_TEXT_MAX];
 } bwl_text;
@@ -20,10 +19,7 @@ bwl_text bwl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bwl_text bwl_shown(const char *text);
 
-/* The columns of a UTF-8 text on a terminal: a Chinese character has two. */
-int bwl_width(const char *text);
-
-/* As "%*s", in columns: blanks in front; behind it if `width` is negative. */
+/* As "%*s", in columns of a terminal: blanks in front; behind it if `width` is negative. */
 bwl_text bwl_padded(const char *text, int width);
 
 /* Writes what, why and what to type to standard error, each line after the name of the program,

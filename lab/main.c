@@ -43,7 +43,10 @@ static int list(void)
 int main(int argc, char **argv)
 {
     bwl_lab_options set;
-    int             status = bwl_options_read(&set, argc, argv);
+    int             status;
+
+    bwl_lang_set_by_environment();
+    status = bwl_options_read(&set, argc, argv);
 
     if (status != 0)
         return status;

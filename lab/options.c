@@ -346,7 +346,6 @@ static bool take_language(int *argc, char **argv)
     int               kept     = 1;
     bool              is_good  = true;
 
-    bwl_lang_set_by_environment();
     for (int i = 1; i < *argc; i++) {
         size_t size = strlen(option);
         if (strcmp(argv[i], option) == 0 && i + 1 < *argc)

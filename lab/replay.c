@@ -169,9 +169,10 @@ static bool compares_key(stage *s)
         return true;
     if (size == expected && (size == SIZE_MAX || memcmp(real, model, size) == 0))
         return true;
-    return fails(s, "the real server has another key than the model",
-                 bwl_say("the model has %s, the server %s", bwl_key_name(&s->w).of,
-                         size == SIZE_MAX ? "no key" : bwl_say("%.*s", (int)size, real).of));
+    return fails(
+        s, "the real server has another key than the model",
+        bwl_say("the model has %s, the server %s", bwl_key_name(&s->w).of,
+                size == SIZE_MAX ? bwl_tr("no key") : bwl_say("%.*s", (int)size, real).of));
 }
 
 static bwl_ms real_left(const stage *s)

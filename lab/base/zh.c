@@ -33,7 +33,7 @@ static const bwl_translation list[] = {
     { "memory to use at most (1G)", "最多使用多少内存（1G）" },
     { "no progress on a terminal", "不在终端上显示进度" },
     { "stop after N states of a scenario or cell (2000000)",
-      "一个场景或一格走过 N 个状态后停下（2000000）" },
+      "每个场景或每格走过 N 个状态后停下（2000000）" },
     { "seed of the random numbers (1)", "随机数种子（1）" },
     { "number of walks (100000)", "游走次数（100000）" },
     { "draw also if an invariant was expected to break", "不变量按预期被打破时也画出过程" },
@@ -87,13 +87,13 @@ static const bwl_translation list[] = {
     { "--memory %s is not an amount of memory", "--memory %s 不是内存大小" },
     { "type it as 512M or 2G", "请写成 512M 或 2G" },
     { "no invariant is called %s", "没有名为 %s 的不变量" },
-    { "did you mean --invariant '%s'?", "是不是 --invariant '%s'？" },
-    { "did you mean --%s?", "是不是 --%s？" },
-    { "did you mean %s?", "是不是 %s？" },
+    { "did you mean --invariant '%s'?", "是不是想输入 --invariant '%s'？" },
+    { "did you mean --%s?", "是不是想输入 --%s？" },
+    { "did you mean %s?", "是不是想输入 %s？" },
     { "%s is no option, or its value is missing", "没有选项 %s，或者它缺少值" },
     { "%s is no option of `%s`", "`%2$s` 没有选项 %1$s" },
     { "there is no command %s", "没有命令 %s" },
-    { "%s takes exactly one %s", "%s 需要恰好一个 %s" },
+    { "%s takes exactly one %s", "%s 必须且只能带一个 %s" },
     { "%s takes nothing", "%s 不带参数" },
     { "--lang %s is no language of the lab", "--lang %s：实验室没有这种语言" },
     { "type: --lang en, or --lang zh", "请输入：--lang en 或 --lang zh" },
@@ -127,7 +127,7 @@ static const bwl_translation list[] = {
       "--clients 1：只有一个客户端，没有谁来争锁" },
     { "type: --clients 2, or --clients 3", "请输入：--clients 2 或 --clients 3" },
     { "  %s BREAKS with %s, in %u steps%s%s\n", "  %s 被打破：%s，%u 步%s%s\n" },
-    { " (not every smaller budget was searched to its end)", "（并非每种更少的故障都已搜索完）" },
+    { " (not every smaller budget was searched to its end)", "（更少的故障组合没有全部搜索完）" },
     { "hold:", "成立：" },
     { "cut short:", "未搜索完：" },
     { "no invariant broke, so there is no schedule to write",
@@ -145,9 +145,9 @@ static const bwl_translation list[] = {
       "\n"
       "%s 个状态，用时 %.1f s\n"
       "\n" },
-    { "this cannot be explored in %s", "%s 内存不够探索这个世界" },
+    { "this cannot be explored in %s", "内存 %s 不够，无法遍历" },
     { "the states of %u of %s may take %s or more",
-      "%2$s，总共最多 %1$u 次：这些状态可能需要 %3$s 或更多" },
+      "%2$s，总共最多 %1$u 次：全部状态可能需要 %3$s 或更多内存" },
     { "type: --faults %u, or --memory SIZE, or fewer clients",
       "请输入：--faults %u，或 --memory SIZE，或减少客户端" },
     { "no fault", "没有故障" },
@@ -168,14 +168,14 @@ static const bwl_translation list[] = {
       "?    none was found in the states that were visited, and not all were: see "
       "--budget, --memory\n",
       "\n"
-      ".    这种故障最多 %u 次，没有不变量被打破：已走过所有状态\n"
-      "2:9  2 次这种故障，9 步之后打破一条不变量；详见 `bowline lab try`\n"
+      ".    这种故障最多 %u 次，没有不变量被打破：走遍了所有状态\n"
+      "2:9  2 次这种故障，9 步打破一条不变量；详见 `bowline lab try`\n"
       "?    走过的状态里没有发现问题，但没有走完：见 --budget、--memory\n" },
     { "\n"
       "%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at the "
       "end of the memory\n",
       "\n"
-      "共 %zu 格：%u 格在所有状态下都成立，%u 格被打破，%u 格未搜索完（到 %s 个状态，"
+      "共 %zu 格：%u 格在所有状态下都成立，%u 格被打破，%u 格未搜索完（到了 %s 个状态，"
       "或内存用完）\n" },
     { "%s states in %.0f s: %s a second, on one processor\n",
       "%s 个状态，用时 %.0f s：单个处理器，每秒 %s 个\n" },
@@ -192,27 +192,28 @@ static const bwl_translation list[] = {
     { " of %s", "，上限 %s" },
 
     /* run */
-    { "every state visited, no invariant broken", "已走过所有状态，没有不变量被打破" },
+    { "every state visited, no invariant broken", "走遍了所有状态，没有不变量被打破" },
     { "no invariant broken on these walks", "这些游走中没有不变量被打破" },
     { "no invariant broken, BUDGET REACHED: not every state visited",
       "没有不变量被打破，但已到上限：没有走完所有状态" },
-    { "BROKEN in %u steps: %s", "被打破，%u 步：%s" },
+    { "BROKEN in %u steps: %s", "%u 步后被打破：%s" },
     { ", as expected", "，符合预期" },
-    { " -- EXPECTED in %u steps: %s", "——不符合预期，应当是 %u 步：%s" },
-    { " -- EXPECTED not to break", "——不符合预期，本不应被打破" },
+    { " -- EXPECTED in %u steps: %s", "——不符合预期，应当 %u 步后打破 %s" },
+    { " -- EXPECTED not to break", "——不符合预期，本应不被打破" },
     { "%-28s %9" PRIu64 " walks  %10" PRIu64 " steps %7.2f s  ",
       "%-28s %9" PRIu64 " 次游走 %10" PRIu64 " 步 %7.2f s  " },
     { "%-28s %9" PRIu64 " states %10" PRIu64 " steps %7.2f s  ",
       "%-28s %9" PRIu64 " 个状态 %10" PRIu64 " 步 %7.2f s  " },
     { "no scenario is called %s", "没有名为 %s 的场景" },
     { "%-28s left out, as it has millions of states: name it, with --budget\n",
-      "%-28s 略过，它有数百万个状态：写出它的名字，并加上 --budget\n" },
-    { "--%s does not happen where there are several servers", "多台服务器的世界里不会发生 --%s" },
+      "%-28s 跳过：它有数百万个状态；要运行它，请写出名字并加上 --budget\n" },
+    { "--%s does not happen where there are several servers",
+      "多台服务器的场景里没有 --%s 这种故障" },
     { "type: bowline lab servers calm --loss 1, or another of slow, loss, crash, denial, "
       "restart, jump, stop, cancel",
       "请输入：bowline lab servers calm --loss 1，或 slow、loss、crash、denial、restart、"
       "jump、stop、cancel 中的另一种" },
-    { "--%s any has no end here", "这里用 --%s any 没有尽头" },
+    { "--%s any has no end here", "--%s any 在这里永远运行不完" },
     { "type a number", "请写一个数" },
 
     /* replay */
@@ -226,21 +227,22 @@ static const bwl_translation list[] = {
     { "step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64,
       "第 %u 步，%s：模型回复“%s” %" PRIu64 "，服务器“%s” %" PRIu64 },
     { " arrives LATE, on the old connection: the server says %s, to nobody\n",
-      " 晚到，走的是旧连接：服务器回复“%s”，没有人收\n" },
-    { "the server is killed, and started again with nothing in it", "杀掉服务器，再启动一个空的" },
+      " 晚到，走的是旧连接：服务器回复“%s”，没有人接收\n" },
+    { "the server is killed, and started again with nothing in it",
+      "服务器被杀掉，重新启动，数据全空" },
     { "%" PRId64 " ms pass, really %" PRId64, "过了 %" PRId64 " ms，实际 %" PRId64 " ms" },
     { ": %c HOLDS", "：%c 持有锁" },
-    { "%s: put as that leaves it, %s", "%s：把键设成此后的样子，%s" },
+    { "%s: put as that leaves it, %s", "%s：按此后的状态设置键，%s" },
     { "\n"
       "%u answers of the real server, all as the model's.  At the end, by these answers:\n",
       "\n"
-      "真实服务器的 %u 个回复都与模型一致。按这些回复，最后：\n" },
+      "真实服务器的 %u 个回复都与模型一致。按这些回复，最后的情况是：\n" },
     { "  %c believes that it has the lock, without an end\n", "  %c 认为自己持有锁，没有期限\n" },
     { "  %c believes that it has the lock, for %" PRId64 " ms more\n",
       "  %c 认为自己持有锁，还有 %" PRId64 " ms\n" },
     { "  %c works on, though its time is over\n", "  %c 的时间已过，仍在工作\n" },
     { "  the server has %s; it says PTTL %s\n", "  服务器上：%s；PTTL 返回 %s\n" },
-    { "=> broken on a real server: %s: %s.\n", "=> 在真实的服务器上被打破：%s：%s。\n" },
+    { "=> broken on a real server: %s: %s.\n", "=> 在真实的服务器上，%s 被打破：%s。\n" },
     { "the invariant is not broken on the real server", "在真实的服务器上，这条不变量没有被打破" },
     { "its stamps are made by the server, of the true time of day; the schedule's are of "
       "another day",

@@ -23,10 +23,10 @@ static const bwl_translation list[] = {
       "脚本可以保存令牌、数字和少量固定的文本" },
 
     /* what the parser says */
-    { "expected %s, but the file ends here", "这里应当是 %s，但文件到此结束" },
-    { "expected %s, but the line ends here", "这里应当是 %s，但这一行到此结束" },
-    { "expected %s, not %.*s", "这里应当是 %s，而不是 %.*s" },
-    { "expected %s, not %s: did you mean %s?", "这里应当是 %s，而不是 %s：是不是 %s？" },
+    { "expected %s, but the file ends here", "此处应为：%s；但文件到此结束" },
+    { "expected %s, but the line ends here", "此处应为：%s；但这一行到此结束" },
+    { "expected %s, not %.*s", "此处应为：%s；实际是 %.*s" },
+    { "expected %s, not %s: did you mean %s?", "此处应为：%s；实际是 %s，是不是想写 %s？" },
     { "a number is at most %d, without leading zeros", "数最大为 %d，开头不能有 0" },
     { "a duration is a number and ms, s, m, h or d: 100ms, 1m30s",
       "时长是数加 ms、s、m、h 或 d：100ms、1m30s" },
@@ -51,7 +51,7 @@ static const bwl_translation list[] = {
     { "the %s section has no label %.*s", "%s 一节没有标签 %.*s" },
     { "this section can end without a result: end it with held or busy",
       "这一节可能没有结果就结束：请以 held 或 busy 结束" },
-    { "expected a number, at most %d", "这里应当是一个数，最大 %d" },
+    { "expected a number, at most %d", "此处应为一个数，最大 %d" },
     { "the file is too long: %d operations", "文件太长：最多 %d 个操作" },
     { "a file has at most %d names", "一个文件最多有 %d 个名字" },
     { "%s is a reply in one place and a time in another: take two names",

@@ -241,8 +241,8 @@ static const bwl_translation list[] = {
     { "  %c believes that it has the lock, for %" PRId64 " ms more\n",
       "  %c 认为自己持有锁，还有 %" PRId64 " ms\n" },
     { "  %c works on, though its time is over\n", "  %c 的时间已过，仍在工作\n" },
-    { "  the server has %s; it says PTTL %s\n", "  服务器上：%s；PTTL 返回 %s\n" },
-    { "=> broken on a real server: %s: %s.\n", "=> 在真实的服务器上，%s 被打破：%s。\n" },
+    { "  the server has %s; it says PTTL %s\n", "  在服务器上，%s；PTTL 返回 %s\n" },
+    { "=> broken on a real server: %s: %s.\n", "=> 在真实的服务器上被打破：%s。%s。\n" },
     { "the invariant is not broken on the real server", "在真实的服务器上，这条不变量没有被打破" },
     { "its stamps are made by the server, of the true time of day; the schedule's are of "
       "another day",

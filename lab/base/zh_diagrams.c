@@ -181,7 +181,7 @@ static const bwl_translation list[] = {
     { "the key vanishes", "键消失" },
     { "%s; %s", "%s；%s" },
     { "%s: %s", "%s：%s" },
-    { "broken in %u steps: %s: %s.", "%u 步后 %s 被打破：%s。" },
+    { "broken in %u steps: %s: %s.", "%u 步后被打破：%s。%s。" },
 };
 
 const bwl_translations bwl_zh_diagrams = { list, sizeof list / sizeof list[0] };

@@ -162,7 +162,7 @@ static const bwl_translation list[] = {
     { "gives back what came too late", "归还来得太晚的锁" },
     { "waits", "等待" },
     { "is queued", "排队" },
-    { "holds", "持有" },
+    { "has it", "持有锁" },
     { "renews", "续期" },
     { "releases, and will ask again", "释放，随后重新请求" },
     { "has lost it, and has not given it back", "已失去锁，尚未归还" },

@@ -97,7 +97,7 @@ static const char *hold_state_name(bwl_hold_state state)
     case BWL_HOLD_DISCARDING: return "gives back what came too late";
     case BWL_HOLD_WAITING: return "waits";
     case BWL_HOLD_QUEUED: return "is queued";
-    case BWL_HOLD_HELD: return "holds";
+    case BWL_HOLD_HELD: return "has it";
     case BWL_HOLD_RENEWING: return "renews";
     case BWL_HOLD_YIELDING: return "releases, and will ask again";
     case BWL_HOLD_REVOKED: return "has lost it, and has not given it back";

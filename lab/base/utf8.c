@@ -87,6 +87,13 @@ unsigned bwl_utf8_columns(const char *text)
     return columns;
 }
 
+/* A comma, a stop, or what closes a bracket: no line begins with it. */
+static bool closes(uint32_t c)
+{
+    return (c >= 0x3001 && c <= 0x3002) || c == 0x300D || c == 0xFF01 || c == 0xFF09 ||
+           c == 0xFF0C || (c >= 0xFF1A && c <= 0xFF1B) || c == 0xFF1F;
+}
+
 size_t bwl_utf8_fit(const char *text, unsigned columns)
 {
     const char *at     = text;
@@ -95,7 +102,7 @@ size_t bwl_utf8_fit(const char *text, unsigned columns)
     unsigned    used   = 0;
 
     for (uint32_t c = bwl_utf8_next(&at); c != 0; c = bwl_utf8_next(&at)) {
-        if (c == ' ' || (columns_of(c) == 2 && end != text))
+        if (c == ' ' || (columns_of(c) == 2 && !closes(c)))
             parted = end;
         used += columns_of(c);
         if (used > columns && end != text)

@@ -2,7 +2,7 @@
  * diagram.h -- what happened between clients and a server, as rows: independent of the output
  * format.
  *
- * text.c and svg.c render it.  Time goes down.  A row is one of:
+ * text.c, mermaid.c and svg.c render it.  Time goes down.  A row is one of:
  *
  *      ASK      a client sends a command                      client --> server
  *      SERVED   the server executes a command                 server
@@ -53,20 +53,23 @@ typedef struct bwl_row {
     int64_t      at;      /* milliseconds since the beginning */
     bool         is_late; /* SERVED: on a broken connection */
     bool         is_bad;  /* CLIENT, SERVER, TIME: a fault */
+    bool         is_held; /* the note says that the client has got the lock */
     int          from;    /* SERVED: the row of its ASK; ANSWER: the row of its execution */
     uint32_t     tag;     /* ASK, SERVED, ANSWER: of the command ... */
     uint8_t      round;   /* ... in which round of the client */
     bwl_text     cause;   /* ASK: the cause; "" if it is in the row above */
     bwl_text     what;    /* ASK, SERVED: the command; ANSWER: the answer; else the event */
     bwl_text     effect;  /* at the server: the answer and the key; or "" */
+    bwl_text     clock;   /* what a clock decides here, or that it steps; or "" */
     bwl_text     note;    /* the effect on the client; or "" */
     bwl_lane     lanes[BWL_LANES_MAX];
 } bwl_row;
 
 typedef struct bwl_picture {
     const char *title;
-    const char *server;  /* the head of its lane */
-    unsigned    clients; /* lanes */
+    const char *server;                    /* the head of its lane */
+    unsigned    clients;                   /* lanes */
+    bwl_text    clocks[BWL_LANES_MAX + 1]; /* how each clock is wrong, the server's last; or "" */
     bwl_row    *rows;
     size_t      rows_count;
     size_t      rows_capacity;
@@ -80,6 +83,10 @@ char bwl_client_name(unsigned client);
 bwl_row *bwl_picture_add(bwl_picture *picture, bwl_row row);
 void     bwl_picture_free(bwl_picture *picture);
 
+/* Text inside XML and HTML: with & < > " ' escaped, control characters as a space, and bytes that
+ * are no character as U+FFFD. */
+void bwl_put_escaped(FILE *out, const char *text);
+
 /* ---- text.c: as text ------------------------------------------------------------------------- */
 
 /* A diagram of characters: time goes down, a lane for each client and one for the server.
@@ -90,10 +97,12 @@ void     bwl_picture_free(bwl_picture *picture);
  *
  * In a client's lane, # means that it believes it holds the lock, ! that it works after its lease,
  * | that it acquires or releases, : that it does nothing.  Each line begins with `prefix`; the last
- * one is the result. */
+ * ones are the result.  With two clients it has 100 columns: a longer text goes on in the next
+ * line. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 
-/* A sequence diagram of Mermaid, which GitHub and others draw in a page. */
+/* ---- mermaid.c: a sequence diagram of Mermaid, which GitHub and others draw in a page -------- */
+
 void bwl_mermaid(FILE *out, const bwl_picture *picture);
 
 /* ---- svg.c: as SVG, for light and dark screens and for phones -------------------------------- */
@@ -103,6 +112,3 @@ void bwl_mermaid(FILE *out, const bwl_picture *picture);
  * file of its own; otherwise without the style, for a page that has it once. */
 void              bwl_svg(FILE *out, const bwl_picture *picture, bool is_alone);
 extern const char bwl_svg_style[];
-
-/* Text inside XML and HTML: with & < > " ' escaped, and control characters as a space. */
-void bwl_put_escaped(FILE *out, const char *text);

@@ -1,79 +1,23 @@
 /*
  * text.c -- a diagram as text.  See diagram.h.
+ *
+ * A line is an array of cells, one for each column; a wide character takes two of them.  A text
+ * that is too long for its columns goes on in further lines, which show the lanes again.
  */
 #include "lab/draw/diagram.h"
+#include "lab/base/utf8.h"
 #include <inttypes.h>
 #include <string.h>
-
-/* Mermaid has only level arrows, so a command that is executed later is an open arrow where it is
- * sent, and a note where the server executes it.  In a text, ; and # are special characters. */
-
-static bwl_text plain(bwl_text text)
-{
-    for (char *c = text.of; *c != '\0'; c++)
-        if (*c == ';' || *c == '#' || *c == '<' || *c == '>')
-            *c = ',';
-    return text;
-}
-
-static void note_over(FILE *out, const char *who, bwl_text what)
-{
-    if (what.of[0] != '\0')
-        bwl_put(out, "    Note over %s: %s\n", who, plain(what).of);
-}
-
-static void put_ask(FILE *out, const char *who, const bwl_row *row)
-{
-    bool has_effect = row->effect.of[0] != '\0';
-    bool has_cause  = row->cause.of[0] != '\0';
-
-    bwl_put(out, "    %s%sredis: %s%s%s\n", who, has_effect ? "->>" : "-)", plain(row->cause).of,
-            has_cause ? ", " : "", plain(row->what).of);
-    note_over(out, "redis", row->effect);
-}
-
-static void put_row(FILE *out, const bwl_row *row)
-{
-    char who[] = { bwl_client_name(row->client), '\0' };
-
-    switch (row->kind) {
-    case BWL_ROW_ASK: put_ask(out, who, row); break;
-    case BWL_ROW_SERVED:
-        note_over(out, "redis",
-                  bwl_say("%s%s: %s", row->is_late ? "LATE " : "", row->what.of, row->effect.of));
-        break;
-    case BWL_ROW_ANSWER: bwl_put(out, "    redis-->>%s: %s\n", who, plain(row->what).of); break;
-    case BWL_ROW_CLIENT:
-        note_over(out, who, bwl_say(row->is_bad ? "\xc3\x97 %s" : "%s", row->what.of));
-        break;
-    case BWL_ROW_SERVER:
-        note_over(out, "redis", bwl_say("%s, %s", row->what.of, row->effect.of));
-        break;
-    case BWL_ROW_TIME:
-        bwl_put(out, "    Note over A,redis: %s%s%s\n", plain(row->what).of,
-                row->effect.of[0] != '\0' ? ", " : "", plain(row->effect).of);
-        break;
-    }
-    note_over(out, who, row->note);
-}
-
-void bwl_mermaid(FILE *out, const bwl_picture *picture)
-{
-    (void)fputs("sequenceDiagram\n", out);
-    for (unsigned i = 0; i < picture->clients; i++)
-        bwl_put(out, "    participant %c\n", bwl_client_name(i));
-    (void)fputs("    participant redis\n", out);
-    for (size_t i = 0; i < picture->rows_count; i++)
-        put_row(out, &picture->rows[i]);
-    note_over(out, "A,redis", picture->moral);
-}
 
 enum {
     LANE_WIDTH = 24,
     MARGIN     = 8,
-    ROW_LEAST  = 200,
-    EFFECT_MAX = 120, /* right of the server's lane */
-    ROW_MAX    = MARGIN + BWL_LANES_MAX * LANE_WIDTH + EFFECT_MAX,
+    LABEL_MAX  = LANE_WIDTH - 4, /* on an arrow, between two lanes */
+    OWN_MAX    = LANE_WIDTH - 2, /* beside a client's lane */
+    EFFECT_MAX = 42,             /* right of the server's lane */
+    HANG       = 2,              /* how far a further line is indented */
+    ROW_MAX    = MARGIN + BWL_LANES_MAX * LANE_WIDTH + 2 + EFFECT_MAX,
+    CELL       = 5, /* the longest character, and a NUL */
 };
 
 typedef struct paper {
@@ -81,8 +25,16 @@ typedef struct paper {
     const char        *prefix;
     const bwl_picture *picture;
     int64_t            last_shown;
-    char               row[ROW_MAX + 1];
+    char               cells[ROW_MAX][CELL]; /* "": the second half of a wide character */
 } paper;
+
+/* A text with the columns that it may use. */
+typedef struct strip {
+    unsigned    at;
+    unsigned    width;
+    unsigned    hang; /* how far the lines after the first are indented */
+    const char *rest; /* what is not written yet */
+} strip;
 
 static unsigned lane(unsigned i)
 {
@@ -94,23 +46,64 @@ static unsigned server_lane(const paper *p)
     return lane(p->picture->clients);
 }
 
-static void write_at(paper *p, unsigned column, const char *what)
-{
-    size_t   size = strlen(what);
-    unsigned end  = server_lane(p) + EFFECT_MAX;
+/* ---- one line -------------------------------------------------------------------------------- */
 
-    end = end > ROW_LEAST ? end : ROW_LEAST;
-    if (column >= end)
-        return;
-    if (size > end - column)
-        size = end - column;
-    memcpy(p->row + column, what, size);
+static void put_cell(paper *p, unsigned column, const char *bytes, size_t size)
+{
+    memcpy(p->cells[column], bytes, size);
+    p->cells[column][size] = '\0';
 }
 
 static void clear(paper *p)
 {
-    memset(p->row, ' ', ROW_MAX);
-    p->row[ROW_MAX] = '\0';
+    for (unsigned i = 0; i < ROW_MAX; i++)
+        put_cell(p, i, " ", 1);
+}
+
+static bool is_blank(const paper *p, unsigned column)
+{
+    return strcmp(p->cells[column], " ") == 0;
+}
+
+/* Control characters would change the line: they are written as a space. */
+static void write_some(paper *p, unsigned column, const char *what, size_t size)
+{
+    const char *end = what + size;
+
+    while (what < end) {
+        const char *from    = what;
+        uint32_t    c       = bwl_utf8_next(&what);
+        bool        is_text = c >= 32 && (c < 127 || c >= 160) && c != BWL_UTF8_REPLACEMENT;
+        bwl_text    one     = bwl_say("%.*s", (int)(what - from), from);
+        unsigned    columns = is_text ? bwl_utf8_columns(one.of) : 1;
+        if (column + columns > ROW_MAX)
+            return; /* in no strip of a picture */
+        if (columns == 0)
+            continue;
+        put_cell(p, column, is_text ? from : " ", is_text ? (size_t)(what - from) : 1);
+        if (columns == 2)
+            put_cell(p, column + 1, "", 0);
+        column += columns;
+    }
+}
+
+static void write_at(paper *p, unsigned column, const char *what)
+{
+    write_some(p, column, what, strlen(what));
+}
+
+/* The next line of the text, if any is left. */
+static void write_next(paper *p, strip *s)
+{
+    size_t size = bwl_utf8_fit(s->rest, s->width);
+
+    write_some(p, s->at, s->rest, size);
+    s->rest += size;
+    while (*s->rest == ' ')
+        s->rest++;
+    s->at += s->hang;
+    s->width -= s->hang;
+    s->hang = 0;
 }
 
 static const char *lane_mark(bwl_lane of)
@@ -137,112 +130,211 @@ static void begin_row(paper *p, const bwl_row *row)
 
 static void end_row(paper *p)
 {
-    size_t size = ROW_MAX;
+    unsigned size = ROW_MAX;
 
-    while (size > 0 && p->row[size - 1] == ' ')
+    while (size > 0 && is_blank(p, size - 1))
         size--;
-    p->row[size] = '\0';
-    bwl_put(p->out, "%s%s\n", p->prefix, p->row);
-}
-
-/* In the gap between two lanes, on an arrow. */
-static bool fits(const char *label)
-{
-    return strlen(label) + 4 < LANE_WIDTH;
+    bwl_put(p->out, "%s", p->prefix);
+    for (unsigned i = 0; i < size; i++)
+        bwl_put(p->out, "%s", p->cells[i]);
+    bwl_put(p->out, "\n");
 }
 
 /* An arrow between a client's lane and the server's, with its text in the first gap. */
 static void arrow(paper *p, unsigned client, bool to_server, const char *label)
 {
-    unsigned from = lane(client) + 1;
-    unsigned to   = server_lane(p) - 1;
-    size_t   size = strlen(label);
+    unsigned from  = lane(client) + 1;
+    unsigned to    = server_lane(p) - 1;
+    unsigned size  = bwl_utf8_columns(label);
+    unsigned start = from + (LANE_WIDTH - 1 - size) / 2;
 
     for (unsigned i = from; i <= to; i++)
-        if (p->row[i] == ' ')
-            p->row[i] = '-';
-    if (to_server)
-        p->row[to] = '>';
-    else
-        p->row[from] = '<';
-    if (size > 0 && fits(label)) {
-        unsigned column    = from + (unsigned)(LANE_WIDTH - 1 - size) / 2;
-        p->row[column - 1] = ' ';
-        write_at(p, column, label);
-        p->row[column + size] = ' ';
+        if (is_blank(p, i))
+            put_cell(p, i, "-", 1);
+    if (size > 0) {
+        put_cell(p, start - 1, " ", 1);
+        write_at(p, start, label);
+        put_cell(p, start + size, " ", 1);
     }
+    if (to_server)
+        put_cell(p, to, ">", 1);
+    else
+        put_cell(p, from, "<", 1);
 }
 
-static void at_server(paper *p, const char *what)
+static void dots(paper *p)
 {
-    write_at(p, server_lane(p) + 2, what);
+    for (unsigned i = MARGIN - 2; i < server_lane(p); i++)
+        if (is_blank(p, i))
+            put_cell(p, i, ".", 1);
 }
 
-static void note(paper *p, const bwl_text *what)
-{
-    bool is_held = strstr(what->of, " HOLDS") != NULL;
+/* ---- one row of the picture ------------------------------------------------------------------ */
 
-    if (what->of[0] != '\0')
-        at_server(p, bwl_say(is_held ? "  <== %s" : "  %s", what->of).of);
+enum { RIGHT_COUNT = 3 };
+
+/* The texts of a row. */
+typedef struct texts {
+    bwl_text above[2];           /* beside the client's lane, each in its own lines */
+    bwl_text own;                /* beside the client's lane */
+    bwl_text label;              /* on the arrow */
+    bwl_text right[RIGHT_COUNT]; /* right of the server's lane */
+} texts;
+
+static bool fits(bwl_text text)
+{
+    return bwl_utf8_columns(text.of) <= LABEL_MAX;
+}
+
+/* On the arrow if it fits there. */
+static void set_label(texts *t, bwl_text text)
+{
+    if (fits(text))
+        t->label = text;
+    else
+        t->above[1] = text;
 }
 
 /* The cause goes before the command where both fit. */
-static void draw_ask(paper *p, const bwl_row *row)
+static void set_ask(texts *t, const bwl_row *row)
 {
     bwl_text both = bwl_say("%s: %s", row->cause.of, row->what.of);
 
-    if (row->cause.of[0] == '\0') {
-        both = row->what;
-    } else if (!fits(both.of)) {
-        write_at(p, lane(row->client) + 2, row->cause.of);
-        end_row(p);
-        begin_row(p, row);
-        both = row->what;
+    t->right[0] = row->effect;
+    if (row->cause.of[0] != '\0' && fits(both)) {
+        t->label = both;
+        return;
     }
-    if (!fits(both.of)) {
-        write_at(p, lane(row->client) + 2, both.of);
-        end_row(p);
-        begin_row(p, row);
-        both = bwl_say("%s", "");
+    t->above[0] = row->cause;
+    set_label(t, row->what);
+}
+
+static texts texts_of(const bwl_row *row)
+{
+    texts t = { .right = { [1] = row->clock } };
+
+    switch (row->kind) {
+    case BWL_ROW_ASK: set_ask(&t, row); break;
+    case BWL_ROW_SERVED:
+        t.right[0] = bwl_say(row->is_late ? "LATE %s: %s" : "%s: %s", row->what.of, row->effect.of);
+        break;
+    case BWL_ROW_ANSWER: set_label(&t, row->what); break;
+    case BWL_ROW_CLIENT: t.own = bwl_say(row->is_bad ? "X %s" : "%s", row->what.of); break;
+    case BWL_ROW_SERVER:
+    case BWL_ROW_TIME:
+        t.right[0] =
+            row->effect.of[0] == '\0' ? row->what : bwl_say("%s; %s", row->what.of, row->effect.of);
+        break;
     }
-    arrow(p, row->client, true, both.of);
-    at_server(p, row->effect.of);
+    if (row->note.of[0] != '\0')
+        t.right[2] = bwl_say(row->is_held ? "<== %s" : "%s", row->note.of);
+    return t;
+}
+
+static strip own_strip(const bwl_row *row, const bwl_text *text)
+{
+    return (strip){ .at = lane(row->client) + 2, .width = OWN_MAX, .rest = text->of };
+}
+
+static strip right_strip(const paper *p, const texts *t, unsigned nth)
+{
+    unsigned indent = nth == 2 ? HANG : 0; /* the note */
+
+    return (strip){ .at    = server_lane(p) + 2 + indent,
+                    .width = EFFECT_MAX - indent,
+                    .hang  = HANG,
+                    .rest  = t->right[nth].of };
+}
+
+/* `present`, or the next one if nothing is left of it. */
+static strip left_of(const paper *p, const texts *t, strip present, unsigned *nth)
+{
+    while (present.rest[0] == '\0' && *nth + 1 < RIGHT_COUNT)
+        present = right_strip(p, t, ++*nth);
+    return present;
+}
+
+static void draw_above(paper *p, const bwl_row *row, const bwl_text *text)
+{
+    for (strip own = own_strip(row, text); own.rest[0] != '\0';) {
+        begin_row(p, row);
+        write_next(p, &own);
+        end_row(p);
+    }
+}
+
+/* What the first line of a row has besides texts. */
+static void draw_line(paper *p, const bwl_row *row, const char *label)
+{
+    switch (row->kind) {
+    case BWL_ROW_ASK: arrow(p, row->client, true, label); break;
+    case BWL_ROW_ANSWER: arrow(p, row->client, false, label); break;
+    case BWL_ROW_TIME: dots(p); break;
+    case BWL_ROW_SERVED:
+    case BWL_ROW_CLIENT:
+    case BWL_ROW_SERVER: break;
+    }
 }
 
 static void draw_row(paper *p, const bwl_row *row)
 {
-    begin_row(p, row);
-    switch (row->kind) {
-    case BWL_ROW_ASK: draw_ask(p, row); break;
-    case BWL_ROW_SERVED:
-        at_server(
-            p, bwl_say("%s%s: %s", row->is_late ? "LATE " : "", row->what.of, row->effect.of).of);
-        break;
-    case BWL_ROW_ANSWER: arrow(p, row->client, false, row->what.of); break;
-    case BWL_ROW_CLIENT:
-        write_at(p, lane(row->client) + 2, bwl_say(row->is_bad ? "X %s" : "%s", row->what.of).of);
-        break;
-    case BWL_ROW_SERVER: at_server(p, bwl_say("%s; %s", row->what.of, row->effect.of).of); break;
-    case BWL_ROW_TIME:
-        for (unsigned i = MARGIN - 2; i < server_lane(p); i++)
-            if (p->row[i] == ' ')
-                p->row[i] = '.';
-        at_server(p, row->effect.of[0] != '\0' ? bwl_say("%s; %s", row->what.of, row->effect.of).of
-                                               : row->what.of);
-        break;
+    texts    t        = texts_of(row);
+    strip    own      = own_strip(row, &t.own);
+    unsigned nth      = 0;
+    strip    right    = left_of(p, &t, right_strip(p, &t, 0), &nth);
+    bool     is_first = true;
+
+    draw_above(p, row, &t.above[0]);
+    draw_above(p, row, &t.above[1]);
+    for (; is_first || own.rest[0] != '\0' || right.rest[0] != '\0'; is_first = false) {
+        begin_row(p, row);
+        if (is_first)
+            draw_line(p, row, t.label.of);
+        write_next(p, &own);
+        write_next(p, &right);
+        right = left_of(p, &t, right, &nth);
+        end_row(p);
     }
-    note(p, &row->note);
-    end_row(p);
 }
 
+/* "A", "B (clock +40 ms)", "redis": in further lines if a clock needs more words. */
 static void draw_head(paper *p)
 {
-    clear(p);
-    write_at(p, 3, "ms");
-    for (unsigned i = 0; i < p->picture->clients; i++)
-        write_at(p, lane(i), (char[]){ bwl_client_name(i), '\0' });
-    write_at(p, server_lane(p), p->picture->server);
-    end_row(p);
+    unsigned server                   = p->picture->clients;
+    bwl_text names[BWL_LANES_MAX + 1] = { 0 };
+    strip    heads[BWL_LANES_MAX + 1];
+    bool     is_left = true;
+
+    for (unsigned i = 0; i <= server; i++) {
+        char     letter[] = { bwl_client_name(i), '\0' };
+        bwl_text clock    = p->picture->clocks[i];
+        names[i]          = bwl_say("%s", i == server ? p->picture->server : letter);
+        if (clock.of[0] != '\0')
+            names[i] = bwl_say("%s (%s)", names[i].of, clock.of);
+        heads[i] = (strip){ lane(i), i == server ? EFFECT_MAX : OWN_MAX, HANG, names[i].of };
+    }
+    for (bool is_first = true; is_left; is_first = false) {
+        clear(p);
+        write_at(p, 3, is_first ? "ms" : "");
+        is_left = false;
+        for (unsigned i = 0; i <= server; i++) {
+            write_next(p, &heads[i]);
+            is_left = is_left || heads[i].rest[0] != '\0';
+        }
+        end_row(p);
+    }
+}
+
+static void draw_moral(paper *p)
+{
+    bwl_text moral = bwl_say("=> %s", p->picture->moral.of);
+    strip    all = { .width = server_lane(p) + 2 + EFFECT_MAX, .hang = HANG + 1, .rest = moral.of };
+
+    while (all.rest[0] != '\0') {
+        clear(p);
+        write_next(p, &all);
+        end_row(p);
+    }
 }
 
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture)
@@ -253,5 +345,5 @@ void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture)
     for (size_t i = 0; i < picture->rows_count; i++)
         draw_row(&p, &picture->rows[i]);
     if (picture->moral.of[0] != '\0')
-        bwl_put(out, "%s=> %s\n", prefix, picture->moral.of);
+        draw_moral(&p);
 }

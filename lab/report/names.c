@@ -1,8 +1,11 @@
 #include "lab/report/names.h"
 #include "lab/base/lang.h"
 #include "lab/report/steps.h"
+#include "lab/model/words.h"
 #include <inttypes.h>
 #include <string.h>
+
+enum { MS_PER_SECOND = 1000 };
 
 bwl_text bwl_token_name(uint16_t token)
 {
@@ -27,24 +30,25 @@ bwl_text bwl_invariant_column(unsigned invariant, int width)
                       bwl_lang_now() == BWL_LANG_ZH ? -CHINESE_WIDTH : -width);
 }
 
-const char *bwl_word_name(unsigned command)
+/* The commands of articles as they are sent, without the value; those of bowline by a name. */
+static const char *word_name(unsigned command)
 {
     switch ((bwl_redis_command)command) {
     case REDIS_SET_IF_ABSENT: return "SET";
     case REDIS_SET_IF_ABSENT_OR_MINE: return "SET-OR-MINE";
     case REDIS_EXTEND_IF_MINE: return "EXTEND";
     case REDIS_DELETE_IF_MINE: return "DELETE";
-    case REDIS_SETNX: return "SETNX";
-    case REDIS_READ: return "GET";
-    case REDIS_SWAP: return "GETSET";
-    case REDIS_DELETE: return "DEL";
-    case REDIS_EXPIRE: return "EXPIRE";
-    case REDIS_EXPIRE_NOW: return "EXPIRE 0";
-    case REDIS_READ_EXPIRY: return "TTL";
-    case REDIS_FIND_NO_EXPIRY: return "PTTL";
-    case REDIS_WATCH_READ: return "WATCH, GET";
+    case REDIS_SETNX: return "SETNX key";
+    case REDIS_READ: return "GET key";
+    case REDIS_SWAP: return "GETSET key";
+    case REDIS_DELETE: return "DEL key";
+    case REDIS_EXPIRE: return "EXPIRE key";
+    case REDIS_EXPIRE_NOW: return "EXPIRE key 0";
+    case REDIS_READ_EXPIRY: return "TTL key";
+    case REDIS_FIND_NO_EXPIRY: return "PTTL key";
+    case REDIS_WATCH_READ: return "WATCH key, GET key";
     case REDIS_UNWATCH: return "UNWATCH";
-    case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
+    case REDIS_DELETE_WATCHED: return "MULTI, DEL key, EXEC";
     case REDIS_TAKE_TIMESTAMP: return "TAKE-STAMP";
     case REDIS_DROP_TIMESTAMP: return "DROP-STAMP";
     case REDIS_HASH_TAKE: return "HASH-TAKE";
@@ -113,17 +117,70 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     return bwl_tr(hold_state_name(state));
 }
 
+/* The value that SETNX or GETSET writes.  A value that is the same for all is shown by its writer,
+ * as in bwl_key_name. */
+static bwl_text written_value(const bwl_world *w, const bwl_message *message)
+{
+    const bwl_compat_rules *rules = w->scenario->options.rules;
+
+    if (rules == NULL || rules->unit_ns == 0)
+        return bwl_token_name(message->token);
+    return bwl_value_words(w, bwl_model_value(rules, message->token, message->timestamp));
+}
+
+static bool is_sent_as_it_is(unsigned command)
+{
+    return command >= REDIS_SETNX && command <= REDIS_DELETE_WATCHED;
+}
+
 bwl_text bwl_message_name(const bwl_world *w, const bwl_message *message)
 {
     if (message->command == REDIS_STEP)
         return bwl_step_words(w, message);
-    return bwl_say("%s %s", bwl_word_name(message->command), bwl_token_name(message->token).of);
+    if (message->command == REDIS_SETNX || message->command == REDIS_SWAP)
+        return bwl_say("%s %s", word_name(message->command), written_value(w, message).of);
+    if (message->command == REDIS_EXPIRE)
+        return bwl_say("%s %" PRId32, word_name(message->command),
+                       (message->lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND);
+    if (is_sent_as_it_is(message->command))
+        return bwl_say("%s", word_name(message->command));
+    return bwl_say("%s %s", word_name(message->command), bwl_token_name(message->token).of);
+}
+
+/* The reply to a command that is sent as it is; "" where the answer says it. */
+static bwl_text reply_sent(const bwl_world *w, const bwl_message *message)
+{
+    bool is_yes = message->answer == BWL_YES;
+
+    switch (message->command) {
+    case REDIS_READ:
+    case REDIS_SWAP:
+    case REDIS_WATCH_READ: return is_yes ? bwl_value_words(w, message->timestamp) : bwl_say("nil");
+    case REDIS_SETNX:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
+    case REDIS_EXPIRE_NOW: return bwl_say(is_yes ? "1" : "0");
+    case REDIS_READ_EXPIRY:
+    case REDIS_FIND_NO_EXPIRY:
+        if (is_yes && message->command == REDIS_READ_EXPIRY &&
+            (uint64_t)message->timestamp != REDIS_NO_EXPIRY)
+            return bwl_say("%" PRId64, message->timestamp);
+        return bwl_say(is_yes ? "-1" : "-2");
+    case REDIS_UNWATCH: return bwl_say("OK");
+    case REDIS_DELETE_WATCHED: return bwl_say(is_yes ? "1" : "nil"); /* touched since WATCH */
+    }
+    return bwl_say("%s", "");
 }
 
 bwl_text bwl_reply_name(const bwl_world *w, const bwl_message *message)
 {
-    return message->command == REDIS_STEP ? bwl_step_reply_words(w, message)
-                                          : bwl_say("%s", bwl_answer_name(message->answer));
+    bwl_text said = bwl_say("%s", "");
+
+    if (message->command == REDIS_STEP)
+        return bwl_step_reply_words(w, message);
+    if (message->answer == BWL_YES || message->answer == BWL_NO)
+        said = reply_sent(w, message);
+    return said.of[0] != '\0' ? said : bwl_say("%s", bwl_answer_name(message->answer));
 }
 
 /* "A1 A1 -": the owner of the key on each server. */
@@ -138,6 +195,22 @@ static bwl_text keys_of_several(const bwl_world *w)
     return said;
 }
 
+/* A time is shown with the client that wrote it. */
+static bwl_text value_of_key(const bwl_world *w, uint16_t owner)
+{
+    const bwl_model_key    *key   = bwl_model_lock(&w->servers[BWL_ONLY].redis);
+    const bwl_compat_rules *rules = w->scenario->options.rules;
+    bool is_time = key->kind == BWL_KIND_STRING && bwl_value_is_time(w, key->value);
+
+    if (is_time && owner != BWL_TOKEN_FOREIGN)
+        return bwl_say("%s by %c", bwl_value_words(w, key->value).of,
+                       bwl_client_name(bwl_token_client(owner)));
+    if (key->kind != BWL_KIND_STRING ||
+        (w->scenario->options.program == NULL && (rules == NULL || rules->unit_ns == 0)))
+        return bwl_token_name(owner);
+    return bwl_value_words(w, key->value);
+}
+
 bwl_text bwl_key_name(const bwl_world *w)
 {
     const bwl_model_redis *redis = &w->servers[BWL_ONLY].redis;
@@ -147,9 +220,7 @@ bwl_text bwl_key_name(const bwl_world *w)
         return keys_of_several(w);
     if (owner == 0)
         return bwl_say("no key");
-    bwl_text value = w->scenario->options.program == NULL
-                         ? bwl_token_name(owner)
-                         : bwl_value_words(w, bwl_model_lock(redis)->value);
+    bwl_text value = value_of_key(w, owner);
     if (bwl_model_lock(redis)->lasts)
         return bwl_say("key %s, for ever", value.of);
     return bwl_say("key %s for %" PRId64 " ms", value.of, bwl_model_left(redis) / BWL_MODEL_PER_MS);

@@ -15,7 +15,6 @@ bwl_text bwl_invariant_words(unsigned invariant);
 /* The same in a column of so many, of more in Chinese. */
 bwl_text bwl_invariant_column(unsigned invariant, int width);
 
-const char *bwl_word_name(unsigned command);
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 

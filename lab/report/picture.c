@@ -3,6 +3,7 @@
  */
 #include "lab/report/picture.h"
 #include "lab/base/memory.h"
+#include "lab/report/clocks.h"
 #include "lab/report/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ typedef struct walk {
     bwl_ms           started;
     unsigned         step;
     int              push_row[BWL_CLIENTS_MAX]; /* the row of the push to it */
+    bwl_clock_past   past[BWL_CLIENTS_MAX];
 } walk;
 
 _Static_assert(BWL_CLIENTS_MAX <= (unsigned)BWL_LANES_MAX, "a lane for each client");
@@ -45,6 +47,12 @@ static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
     return row;
 }
 
+/* True if the step gives it the lock. */
+static bool gets_lock(const walk *k, unsigned client)
+{
+    return bwl_world_believes(k->w, client) > 0 && bwl_world_believes(k->before, client) == 0;
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 static bwl_text change_of(const walk *k, unsigned client)
@@ -54,9 +62,9 @@ static bwl_text change_of(const walk *k, unsigned client)
     bwl_ms                left = bwl_world_believes(k->w, client);
     char                  name = bwl_client_name(client);
 
-    if (left == BWL_NEVER && bwl_world_believes(k->before, client) == 0)
+    if (left == BWL_NEVER && gets_lock(k, client))
         return bwl_say("%c HOLDS, without an end", name);
-    if (left > 0 && bwl_world_believes(k->before, client) == 0)
+    if (gets_lock(k, client))
         return bwl_say("%c HOLDS, for %" PRId64 " ms", name, left);
     if (left > 0 && left != BWL_NEVER && is->hold.until != was->hold.until)
         return bwl_say("%c holds for %" PRId64 " ms more", name, left);
@@ -141,6 +149,8 @@ static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl
                 continue; /* a CUT_OFF message */
             bwl_row *row = add(k, BWL_ROW_ASK, transition.client);
             mark(row, server, &link->messages[i]);
+            if (link->messages[i].command == REDIS_SETNX)
+                k->past[transition.client].started_ns = bwl_world_wall_ns(k->w, transition.client);
             row->what  = at_server(k->w, server, bwl_message_name(k->w, &link->messages[i]));
             row->cause = cause;
             cause      = bwl_say("%s", "");
@@ -159,10 +169,13 @@ static void add_local(walk *k, bwl_transition transition, bwl_text what, bool is
         add_questions(k, transition, 0, what);
         return;
     }
-    row         = add(k, BWL_ROW_CLIENT, client);
-    row->what   = what;
-    row->note   = note;
-    row->is_bad = is_bad;
+    row          = add(k, BWL_ROW_CLIENT, client);
+    row->what    = what;
+    row->note    = note;
+    row->is_held = gets_lock(k, client);
+    row->is_bad  = is_bad;
+    if (transition.kind == BWL_TRANSITION_STEP_WALL)
+        row->clock = bwl_clock_step_words(k->w, client);
     add_questions(k, transition, 0, bwl_say("%s", ""));
 }
 
@@ -192,9 +205,10 @@ static void add_pushed(walk *k, bwl_transition transition)
 {
     bwl_row *row = add(k, BWL_ROW_ANSWER, transition.client);
 
-    row->what = bwl_say("push");
-    row->from = k->push_row[transition.client];
-    row->note = change_of(k, transition.client);
+    row->what    = bwl_say("push");
+    row->from    = k->push_row[transition.client];
+    row->note    = change_of(k, transition.client);
+    row->is_held = gets_lock(k, transition.client);
     add_questions(k, transition, 1, bwl_say("%s", ""));
 }
 
@@ -246,10 +260,15 @@ static void add_delivered(walk *k, bwl_transition transition, bwl_text what)
     bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, transition.client);
     bwl_text answer    = bwl_reply_name(k->w, message);
 
-    row->what   = at_server(k->w, transition.server, is_answer ? answer : what);
-    row->from   = served;
-    row->is_bad = !is_answer;
-    row->note   = change_of(k, transition.client);
+    row->what    = at_server(k->w, transition.server, is_answer ? answer : what);
+    row->from    = served;
+    row->is_bad  = !is_answer;
+    row->note    = change_of(k, transition.client);
+    row->clock   = bwl_clock_decision_words(k->before, transition.client, message,
+                                            &k->past[transition.client]);
+    row->is_held = gets_lock(k, transition.client);
+    if (message->command == REDIS_READ)
+        k->past[transition.client].shown = message->answer == BWL_YES ? message->timestamp : 0;
     mark(row, transition.server, message);
     add_questions(k, transition, 1, bwl_say("%s", ""));
 }
@@ -276,6 +295,9 @@ static void add_server(walk *k, bwl_transition transition, bwl_text what, bool i
     row->what   = at_server(k->w, transition.server, what);
     row->effect = bwl_key_name(k->w);
     row->is_bad = is_bad;
+    if (transition.kind == BWL_TRANSITION_JUMP)
+        row->clock = at_server(k->w, transition.server,
+                               bwl_server_clock_step_words(k->w, transition.server));
 }
 
 static void add_other(walk *k, bwl_transition transition, bwl_text what)
@@ -327,6 +349,9 @@ bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, un
 
     bwl_world_start(&w, s);
     k.started = w.now;
+    for (unsigned i = 0; i < s->clients; i++)
+        p.clocks[i] = bwl_clock_words(&w, i);
+    p.clocks[s->clients] = bwl_server_clock_words(s);
     for (unsigned i = 0; i < count; i++) {
         before = w;
         k.step = i + 1;

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NEAR_S = 1000000 };
+enum { MS_PER_SECOND = 1000, NEAR_S = 1000000 };
+
+enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
 static const bwl_lock_program *program_of(const bwl_world *w)
 {
@@ -14,37 +16,74 @@ static const bwl_lock_program *program_of(const bwl_world *w)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* True for a number that is a time of day in the unit of the file: the time since the beginning. */
+static int64_t unit_ns_of(const bwl_world *w)
+{
+    return w->scenario->options.rules != NULL ? w->scenario->options.rules->unit_ns : 0;
+}
+
+/* True for a number that is a time of day in the unit of the lock: the time since the beginning. */
 static bool is_time(const bwl_world *w, int64_t number, int64_t *ret_since)
 {
-    int64_t unit_ns = program_of(w)->rules.unit_ns;
-    int64_t start   = BWL_BEGINNING_WALL_MS * NS_PER_MS / unit_ns;
-    int64_t reach   = NEAR_S * (INT64_C(1000000000) / unit_ns);
+    int64_t unit_ns = unit_ns_of(w);
 
-    *ret_since = number - start;
+    if (unit_ns == 0)
+        return false;
+    int64_t reach = NEAR_S * ((int64_t)NS_PER_S / unit_ns);
+    *ret_since    = number - BWL_BEGINNING_WALL_MS * NS_PER_MS / unit_ns;
     return *ret_since > -reach && *ret_since < reach;
 }
 
-static const char *unit_name(int64_t unit_ns)
+const char *bwl_unit_name(const bwl_world *w)
 {
-    return unit_ns == 1000000000 ? "s" : unit_ns == 1000000 ? "ms" : unit_ns == 1000 ? "us" : "ns";
+    switch (unit_ns_of(w)) {
+    case NS_PER_S: return "s";
+    case NS_PER_MS: return "ms";
+    case NS_PER_US: return "us";
+    }
+    return "ns";
+}
+
+bwl_text bwl_time_words(const bwl_world *w, int64_t number)
+{
+    int64_t since;
+
+    if (is_time(w, number, &since))
+        return bwl_say("t%+" PRId64 "%s", since, bwl_unit_name(w));
+    return bwl_say("%" PRId64, number);
+}
+
+bool bwl_value_is_time(const bwl_world *w, int64_t value)
+{
+    int64_t since;
+
+    return value < BWL_MODEL_TEXT && is_time(w, value, &since);
+}
+
+/* A token, a time, or both. */
+static bwl_text value_by_rules(const bwl_world *w, int64_t value)
+{
+    const bwl_compat_rules *rules = w->scenario->options.rules;
+    bwl_text                token = bwl_token_name(bwl_model_token_of(rules, value));
+    bwl_text                time  = bwl_time_words(w, bwl_model_timestamp_of(rules, value));
+
+    if (value < BWL_MODEL_TEXT)
+        return bwl_time_words(w, value);
+    return unit_ns_of(w) == 0 ? token : bwl_say("%s %s", token.of, time.of);
 }
 
 bwl_text bwl_value_words(const bwl_world *w, int64_t value)
 {
+    const bwl_lock_text *text;
     uint16_t             token;
-    const bwl_lock_text *text = bwl_model_text_of(program_of(w), value, &token);
-    int64_t              since;
 
     if (value >= BWL_MODEL_FOREIGN_VALUE)
         return bwl_say("of a foreign lock");
+    if (program_of(w) == NULL)
+        return value_by_rules(w, value);
+    text = bwl_model_text_of(program_of(w), value, &token);
     if (text != NULL)
         return bwl_say("\"%s\"", text->bytes);
-    if (token != 0)
-        return bwl_token_name(token);
-    if (is_time(w, value, &since))
-        return bwl_say("t%+" PRId64 "%s", since, unit_name(program_of(w)->rules.unit_ns));
-    return bwl_say("%" PRId64, value);
+    return token != 0 ? bwl_token_name(token) : bwl_time_words(w, value);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 #include "tests/lib/suite.h"
 
+#include "lab/base/utf8.h"
 #include "lab/report/picture.h"
 #include "lab/report/json.h"
 #include "lab/report/matrix.h"
@@ -16,7 +17,7 @@
 
 #define NASTY "</title><script>alert('\"&\")</script>\x01\n;#"
 
-enum { LONG = BWL_RECORD_TRANSITIONS_MAX, LANE_A = 8, LANE_B = 32, LANE_C = 56, LANE_SERVER = 80 };
+enum { LONG = BWL_RECORD_TRANSITIONS_MAX, LANE_SERVER = 80 };
 
 /* ---- output buffers -------------------------------------------------------------------------- */
 
@@ -142,7 +143,6 @@ TEST(empty_schedule_is_a_head_without_rows)
     bwl_svg(fresh(), &picture, true);
     assert_elements_are_closed(printed());
     assert_int_equal(count_of(printed(), "<rect"), 0);
-    assert_int_equal(count_of(printed(), "<path"), 0);
     assert_int_equal(count_of(printed(), "<line"), 3);
     bwl_picture_free(&picture);
 }
@@ -183,7 +183,7 @@ TEST(longest_schedule_is_drawn_completely)
 
     bwl_draw_picture(fresh(), "", &picture);
     for (const char *line = printed(); *line != '\0'; line = strchr(line, '\n') + 1)
-        assert_true(strcspn(line, "\n") <= 200);
+        assert_true(strcspn(line, "\n") <= LANE_SERVER + 44);
     assert_true(count_of(printed(), "\n") >= picture.rows_count + 2);
     assert_non_null(strstr(printed(), "=> broken in 4096 steps: "));
 
@@ -227,10 +227,7 @@ TEST(name_is_escaped_in_svg)
 
     picture.title = NASTY;
     for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
-        if (is_alone == 1)
-            bwl_svg(fresh(), &picture, true);
-        else
-            bwl_svg(fresh(), &picture, false);
+        bwl_svg(fresh(), &picture, is_alone == 1);
         assert_elements_are_closed(printed());
         assert_null(strstr(printed(), "<script"));
         assert_non_null(strstr(printed(),
@@ -278,38 +275,52 @@ TEST(name_is_read_back_from_json)
 /* ; ends a statement of Mermaid, # begins an entity, and a tag would be HTML. */
 TEST(text_is_escaped_in_mermaid)
 {
-    bwl_row rows[5] = {
-        row_of(BWL_ROW_ASK, 0, "SET <a>; #1"), row_of(BWL_ROW_SERVED, 1, "SET <a>; #1"),
-        row_of(BWL_ROW_ANSWER, 0, "<b>; #2"),  row_of(BWL_ROW_CLIENT, 0, "<c>; #3"),
-        row_of(BWL_ROW_TIME, 0, "<d>; #4"),
-    };
-    bwl_picture picture = {
-        .server = "redis", .title = NASTY, .clients = 2, .rows = rows, .rows_count = 5
-    };
+    static const char text[] = "<a>; #1\x01";
+    bwl_row           rows[BWL_ROW_TIME];
+    bwl_picture       picture = { .server = "redis", .title = NASTY, .clients = 2, .rows = rows };
 
-    rows[0].cause  = bwl_say("<e>; #5");
-    rows[1].effect = bwl_say("<f>; #6");
-    rows[3].note   = bwl_say("<g>; #7");
-    bwl_mermaid(fresh(), &picture);
-    for (const char *line = strchr(printed(), '\n') + 1; *line != '\0';
-         line             = strchr(line, '\n') + 1) {
-        size_t size = strcspn(line, "\n");
-        assert_memory_equal(line, "    ", 4);
-        assert_null(memchr(line, ';', size));
-        assert_null(memchr(line, '#', size));
-        assert_null(memchr(line, '<', size));
+    for (; picture.rows_count < BWL_ROW_TIME; picture.rows_count++) {
+        rows[picture.rows_count]       = row_of((bwl_row_kind)(picture.rows_count + 1), 0, text);
+        rows[picture.rows_count].cause = rows[picture.rows_count].note = rows[0].what;
+        rows[picture.rows_count].effect = rows[picture.rows_count].clock = rows[0].what;
     }
+    bwl_mermaid(fresh(), &picture);
+    assert_null(strpbrk(printed(), ";#<\x01"));
+    assert_int_equal(count_of(printed(), "1"), 23); /* each text of each kind of row */
+    for (const char *line = strchr(printed(), '\n'); line[1] != '\0'; line = strchr(line + 1, '\n'))
+        assert_memory_equal(line, "\n    ", 5);
     assert_int_equal(count_of(printed(), "script"), 0);
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- long and wide texts --------------------------------------------------------------------- */
 
-static const char *line_of(const char *text, unsigned number)
+#define WIDE "\xe9\x94\x81" /* a character of two columns */
+#define TEN  WIDE WIDE WIDE WIDE WIDE WIDE WIDE WIDE WIDE WIDE
+
+/* In each text of a row, in the head and in the result. */
+TEST(wide_text_goes_on_in_the_next_line)
 {
-    for (; number > 0; number--)
-        text = strchr(text, '\n') + 1;
-    return text;
+    bwl_text    text    = bwl_say("%s", TEN TEN TEN TEN TEN);
+    bwl_row     rows[2] = { row_of(BWL_ROW_ASK, 1, text.of), row_of(BWL_ROW_ANSWER, 0, text.of) };
+    bwl_picture picture = {
+        .server = "redis", .title = "", .clients = 2, .clocks = { text }, .moral = text
+    };
+
+    picture.rows       = rows;
+    picture.rows_count = 2;
+    rows[0].effect = rows[1].clock = rows[1].note = text;
+    bwl_svg(fresh(), &picture, true);
+    assert_elements_are_closed(printed());
+    assert_int_equal(count_of(printed(), WIDE), 7 * 50);
+    bwl_draw_picture(fresh(), "", &picture);
+    assert_int_equal(count_of(printed(), WIDE), 7 * 50);
+    for (char *line = strtok(paper.text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        assert_true(bwl_utf8_columns(line) <= 100);
+    text = bwl_say("%s%s%s", text.of, text.of, text.of);
+    assert_int_equal(bwl_utf8_columns(text.of), 2 * ((BWL_TEXT_MAX - 4) / 3) + 3);
 }
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 TEST(each_lane_names_its_client)
 {
@@ -325,47 +336,15 @@ TEST(each_lane_names_its_client)
     rows[1].lanes[0] = BWL_LANE_OVERTIME;
     rows[1].lanes[1] = BWL_LANE_BELIEVES;
     bwl_draw_picture(fresh(), "", &picture);
-    const char *first  = line_of(printed(), 1);
-    const char *second = line_of(printed(), 2);
-    assert_memory_equal(first, "    7", 5);
-    assert_int_equal(first[LANE_A], '#');
-    assert_int_equal(first[LANE_B], '|');
-    assert_int_equal(first[LANE_C], ':');
-    assert_memory_equal(second, "    9", 5);
-    assert_int_equal(second[LANE_A], '!');
-    assert_int_equal(second[LANE_B], '#');
-    assert_int_equal(second[LANE_C], ':');
-    assert_int_equal(second[LANE_SERVER], '|');
-
+    assert_string_equal(strchr(printed(), '\n'),
+                        "\n    7 ..#.......................|......................."
+                        ":.......................| later\n    9   !       "
+                        "                #                       :       "
+                        "                | dies\n");
     bwl_svg(fresh(), &picture, true);
     assert_elements_are_closed(printed());
     assert_int_equal(count_of(printed(), "<rect class=\"A\""), 1);
     assert_int_equal(count_of(printed(), "<rect class=\"A over\""), 1);
     assert_int_equal(count_of(printed(), "<rect class=\"B\""), 1);
     assert_int_equal(count_of(printed(), "<rect class=\"C"), 0);
-}
-
-/* One bar for the whole hold, beside another client's bar if both are sure. */
-TEST(two_holders_are_two_bars_side_by_side)
-{
-    bwl_row     rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),
-                            row_of(BWL_ROW_TIME, 0, "3"), row_of(BWL_ROW_TIME, 0, "4") };
-    bwl_picture picture = {
-        .server = "redis", .title = "bars", .clients = 2, .rows = rows, .rows_count = 4
-    };
-    int y[2], height[2];
-
-    for (unsigned i = 1; i < 3; i++)
-        rows[i].lanes[0] = rows[i].lanes[1] = BWL_LANE_BELIEVES;
-    bwl_svg(fresh(), &picture, true);
-    assert_int_equal(count_of(printed(), "<rect"), 2);
-    for (unsigned i = 0; i < 2; i++) {
-        const char *at = strstr(printed(), i == 0 ? "<rect class=\"A\"" : "<rect class=\"B\"");
-        assert_non_null(at);
-        assert_int_equal(sscanf(strstr(at, " y="), " y=\"%d\"", &y[i]), 1);
-        assert_int_equal(sscanf(strstr(at, " height="), " height=\"%d\"", &height[i]), 1);
-    }
-    assert_int_equal(y[0], y[1]);
-    assert_int_equal(height[0], height[1]);
-    assert_true(height[0] > 0);
 }

@@ -36,7 +36,7 @@ def said_by(lab, words):
     said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=LOCKS, env=english)
     if said.returncode not in (NONE_BROKE, SOME_BROKE) or not said.stdout:
         raise ValueError(f"{words}: {said.stderr or said.stdout}")
-    kept = re.sub(r"^[\d,]+ states in [\d.]+ s\n\n?", "", said.stdout, flags=re.M)
+    kept = re.sub(r"^[\d,]+ (?:states in|个状态，用时) [\d.]+ s\n\n?", "", said.stdout, flags=re.M)
     return re.sub(r"[ \t]+$", "", kept, flags=re.M).rstrip("\n")
 
 

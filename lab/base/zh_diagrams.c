@@ -182,6 +182,31 @@ static const bwl_translation list[] = {
     { "%s; %s", "%s；%s" },
     { "%s: %s", "%s：%s" },
     { "broken in %u steps: %s: %s.", "%u 步后被打破：%s。%s。" },
+
+    /* clocks, and what comes late */
+    { "%s (%s)", "%s（%s）" },
+    { " as %s (%s)", " as %s（%s）" },
+    { "LATE %s: %s", "晚到的 %s：%s" },
+    { "%s by %c", "%s（%c 写的）" },
+    { "clock %+ld ms, at %u %%", "时钟 %+ld ms，走速 %u%%" },
+    { "clock %+ld ms", "时钟 %+ld ms" },
+    { "clock at %u %%", "时钟走速 %u%%" },
+    { "%c's clock is right", "%c 的时钟是准的" },
+    { "%c's clock is behind by %" PRId64 " ms", "%c 的时钟慢 %" PRId64 " ms" },
+    { "%c's clock is ahead by %" PRId64 " ms", "%c 的时钟快 %" PRId64 " ms" },
+    { "its clock is behind by %" PRId64 " ms", "它的时钟慢 %" PRId64 " ms" },
+    { "its clock is ahead by %" PRId64 " ms", "它的时钟快 %" PRId64 " ms" },
+    { "%c's clock %s", "%c 的时钟 %s" },
+    { "%c's clock %s (behind by %" PRId64 " ms)", "%c 的时钟 %s（慢 %" PRId64 " ms）" },
+    { "%c's clock %s (ahead by %" PRId64 " ms)", "%c 的时钟 %s（快 %" PRId64 " ms）" },
+    { "stamp %s = %s", "时间戳 %s = %s" },
+    { "stamp %s <= %s: over", "时间戳 %s <= %s：已过期" },
+    { "stamp %s < %s: over", "时间戳 %s < %s：已过期" },
+    { "stamp %s >= %s: not over", "时间戳 %s >= %s：未过期" },
+    { "stamp %s > %s: not over", "时间戳 %s > %s：未过期" },
+    { "stamp %s is the one that it has read", "时间戳 %s 就是它读到的那个" },
+    { "stamp %s is not the %s that it has read", "时间戳 %s 不是它读到的 %s" },
+    { "no stamp: over", "没有时间戳：算过期" },
 };
 
 const bwl_translations bwl_zh_diagrams = { list, sizeof list / sizeof list[0] };

@@ -70,17 +70,15 @@ static void write_some(paper *p, unsigned column, const char *what, size_t size)
 {
     const char *end = what + size;
 
-    while (what < end) {
-        const char *from    = what;
-        uint32_t    c       = bwl_utf8_next(&what);
-        bool        is_text = c >= 32 && (c < 127 || c >= 160) && c != BWL_UTF8_REPLACEMENT;
-        bwl_text    one     = bwl_say("%.*s", (int)(what - from), from);
-        unsigned    columns = is_text ? bwl_utf8_columns(one.of) : 1;
-        if (column + columns > ROW_MAX)
-            return; /* in no strip of a picture */
-        if (columns == 0)
-            continue;
-        put_cell(p, column, is_text ? from : " ", is_text ? (size_t)(what - from) : 1);
+    while (what < end && column < ROW_MAX - 1) {
+        char        one[CELL] = " ";
+        const char *from      = what;
+        uint32_t    c         = bwl_utf8_next(&what);
+        if (c >= 32 && (c < 127 || c >= 160) && c != BWL_UTF8_REPLACEMENT)
+            memcpy(one, from, (size_t)(what - from));
+        unsigned columns = bwl_utf8_columns(one);
+        if (columns > 0) /* an accent that joins the character before it is left out */
+            put_cell(p, column, one, strlen(one));
         if (columns == 2)
             put_cell(p, column + 1, "", 0);
         column += columns;
@@ -134,10 +132,10 @@ static void end_row(paper *p)
 
     while (size > 0 && is_blank(p, size - 1))
         size--;
-    bwl_put(p->out, "%s", p->prefix);
+    (void)fputs(p->prefix, p->out);
     for (unsigned i = 0; i < size; i++)
-        bwl_put(p->out, "%s", p->cells[i]);
-    bwl_put(p->out, "\n");
+        (void)fputs(p->cells[i], p->out);
+    (void)fputc('\n', p->out);
 }
 
 /* An arrow between a client's lane and the server's, with its text in the first gap. */

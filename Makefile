@@ -274,7 +274,7 @@ simulate-page: deps
 # Every protocol with every kind of fault, and the diagram of docs/lab.md.
 lab: all
 	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
-	@$(BUILD)/bowline-lab try token-reused --loss 1 --invariant 'one holder' --quiet \
+	@LC_ALL=C $(BUILD)/bowline-lab try token-reused --loss 1 --invariant 'one holder' --quiet \
 		--svg docs/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
 
 # The matrix and ten million random walks, for docs/lab/figures.md: before a release.

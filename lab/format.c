@@ -2,10 +2,12 @@
  * format.c -- `bowline-lab --help format`: the grammar of lock files, also in docs/lock-files.md.
  */
 #include "lab/options.h"
+#include "lab/base/lang.h"
 
 static const char grammar_of_files[] =
     "A lock file describes a lock: the commands that it sends, and what follows each reply.\n"
-    "Its name ends in .lock. # begins a comment; the first one says what the lock is.\n"
+    "Its name ends in .lock. # begins a comment; the first one says what the lock is,\n"
+    "and one that begins with #zh says it in Chinese.\n"
     "\n"
     "    # SET NX PX of a token, and a script that compares and deletes\n"
     "    lease 10s   poll 100ms\n"
@@ -81,8 +83,86 @@ static const char grammar_of_cases[] =
     "    breaks \"INVARIANT\" what `run` has to find\n"
     "    twin NAME          a lock that holds in the same world\n";
 
+static const char grammar_of_files_zh[] =
+    "锁文件描述一把锁：发出哪些命令，每种回复之后做什么。\n"
+    "文件名以 .lock 结尾。# 到行尾是注释；第一条注释说明这是什么锁，#zh 开头的是它的中文说明。\n"
+    "\n"
+    "    # SET NX PX 令牌；用脚本比较后删除\n"
+    "    lease 10s   poll 100ms\n"
+    "    acquire:  SET key token NX PX lease -> OK ? held : busy\n"
+    "    release:  EVAL `return redis.call('get', KEYS[1]) == ARGV[1]\n"
+    "                    and redis.call('del', KEYS[1])` 1 key token -> 1 ? released : gone\n"
+    "\n"
+    "设置，写在第一节之前；DURATION 写作 100ms、10s、1m30s\n"
+    "    lease DURATION     租期（10s）\n"
+    "    wait DURATION      一次加锁最多等多久；0ms：只试一次（0ms）\n"
+    "    poll DURATION      两次尝试之间的间隔（默认用 bowline 自己的停顿）\n"
+    "    tries N            一次加锁最多尝试几次；0：不限（0）\n"
+    "    token FORMAT       bowline、uuid、hex；每次尝试都换新的（bowline）\n"
+    "    unit UNIT          时间写成数字时的单位：s、ms、us、ns（ms）\n"
+    "    trust HOW          持有者相信锁到什么时候：lease，租期减去时钟偏差余量；\n"
+    "                       whole，整个租期；forever，永远（lease）\n"
+    "    lab: NAME VALUE... 只给实验室用，见下文\n"
+    "\n"
+    "节                     acquire:  release:  renew:      （renew: 可以没有）\n"
+    "    一节由若干语句组成，每行一条，依次执行。行尾是符号时，下一行接着写。\n"
+    "    语句前面的“单词加冒号”是它的标签。\n"
+    "\n"
+    "语句\n"
+    "    COMMAND                        除错误之外，任何回复之后都执行下一条语句\n"
+    "    COMMAND -> CASES               见下文\n"
+    "    MULTI, COMMAND, ..., EXEC      事务；回复是最后一条命令的回复，事务未执行则是 nil\n"
+    "    NAME = COMMAND                 保存回复，供以后比较\n"
+    "    NAME = SUM                     保存时间\n"
+    "    STEPS\n"
+    "\n"
+    "命令                   键总是写作 key\n"
+    "    GET key            SET key V [NX|XX] [GET] [EX T|PX T|KEEPTTL]\n"
+    "    SETNX key V        GETSET key V      DEL key           EXISTS key\n"
+    "    EXPIRE key T       PEXPIRE key T     PERSIST key       TTL key       PTTL key\n"
+    "    INCR key           DECR key          WATCH key         UNWATCH\n"
+    "    PUBLISH V V        EVAL `SCRIPT` 1 key V...\n"
+    "    V 是 token、数字、\"文本\"、lease_s、lease_ms 或 SUM；一条命令最多有一个 SUM。\n"
+    "    T 是 lease、DURATION、数字或 SUM，单位由命令决定。\n"
+    "\n"
+    "SUM                    now、lease、NAME、数字和 DURATION，用 + 和 - 连接，两边留空格；\n"
+    "                       now 是客户端的时钟，以文件的 unit 为单位\n"
+    "\n";
+
+static const char grammar_of_cases_zh[] =
+    "CASES                  TEST ? STEPS | TEST ? STEPS : STEPS\n"
+    "    第一个为真的 TEST 起作用；: 对应其余所有回复，没有它就执行下一条语句。\n"
+    "    -> STEPS 对任何回复都执行。多个 TEST 可以用 or 连接。\n"
+    "TEST                   nil   OK   error   down（没有回复）   5   -1\n"
+    "                       = V   != V   < SUM   <= SUM   > SUM   >= SUM\n"
+    "    = token、= \"文本\" 和 = NAME 按字节比较，其余按数字比较。没有对应的分支时，\n"
+    "    错误使这次操作以该错误结束，没有回复则以 UNKNOWN 结束。\n"
+    "\n"
+    "STEPS                  一步或多步，用逗号分隔\n"
+    "    held  busy         acquire 的结果；busy：停顿之后再试\n"
+    "    released  gone     release 的结果；执行到节尾是 released\n"
+    "    held  gone         renew 的结果；执行到节尾是 held\n"
+    "    COMMAND            不带分支               NAME = COMMAND     NAME = SUM\n"
+    "    go LABEL           转到同一节里带该标签的语句\n"
+    "    retry              从本节开头重来，令牌不变；retry N：一次尝试中重来 N 次，\n"
+    "                       之后执行下一步\n"
+    "    sleep DURATION     停顿                   next               执行下一条语句\n"
+    "\n"
+    "LAB                    `try` 和 `run` 所用的世界；可以写多行\n"
+    "    clients N  rounds N  lease D  wait D  poll D  extend D  answer D\n"
+    "    delay D            一条消息最多在路上多久\n"
+    "    skew D             第二个客户端的时钟快多少；慢则写 -5ms\n"
+    "    wall-step D        发生 wall 故障时，时钟跳变多少\n"
+    "    start stale        开始时键已存在，不会过期，值是一个已经过去的时间\n"
+    "    fine yes           时间还会停在每个时刻之前一毫秒\n"
+    "    slow N, loss N ... 故障，见 `bowline lab --help`\n"
+    "    breaks \"INVARIANT\" `run` 应当打破的不变量\n"
+    "    twin NAME          在同样的世界里不会出错的锁\n";
+
 void bwl_options_help_on_format(FILE *out)
 {
-    (void)fputs(grammar_of_files, out);
-    (void)fputs(grammar_of_cases, out);
+    bool is_zh = bwl_lang_now() == BWL_LANG_ZH;
+
+    (void)fputs(is_zh ? grammar_of_files_zh : grammar_of_files, out);
+    (void)fputs(is_zh ? grammar_of_cases_zh : grammar_of_cases, out);
 }

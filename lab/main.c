@@ -4,36 +4,38 @@
 #include "lab/options.h"
 #include "lab/base/lang.h"
 #include "lab/base/say.h"
+#include "lab/report/names.h"
 #include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
 #include <stdlib.h>
 
 static void list_one(const char *name, const char *story)
 {
-    (void)printf("  %-28s %s\n", name, story);
+    bwl_put(stdout, "  %-28s %s\n", name, bwl_tr(story));
 }
 
 static int list(void)
 {
-    (void)printf("protocols, for try and matrix:\n");
+    bwl_put(stdout, "protocols, for try and matrix:\n");
     for (size_t i = 0; i < bwl_subjects_count(); i++)
-        (void)printf("  %-28s %s\n", bwl_subject_at(i)->name, bwl_subject_at(i)->story);
-    (void)printf("\nlock files, for try, matrix and run, where they are installed:\n");
+        list_one(bwl_subject_at(i)->name, bwl_subject_at(i)->story);
+    bwl_put(stdout, "\nlock files, for try, matrix and run, where they are installed:\n");
     bwl_lock_files_installed(list_one);
-    (void)printf("\ninvariants:\n");
+    bwl_put(stdout, "\ninvariants:\n");
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
-        (void)printf("  %-28s broken when %s\n", bwl_invariant_label(1u << i),
-                     bwl_invariant_sentence(1u << i));
-    (void)printf("\nof several servers, for servers:\n");
+        bwl_put(stdout, "  %s broken when %s\n", bwl_invariant_column(1u << i, 28).of,
+                bwl_invariant_sentence(1u << i));
+    bwl_put(stdout, "\nof several servers, for servers:\n");
     for (size_t i = 0; i < bwl_redlock_scenarios_count(); i++) {
         bwl_scenario s = bwl_redlock_scenario_at(i);
-        (void)printf("  %-28s %s%s\n", s.name, s.breaks == 0 ? "" : "breaks: ", s.story);
+        bwl_put(stdout, s.breaks == 0 ? "  %-28s %s\n" : "  %-28s breaks: %s\n", s.name,
+                bwl_tr(s.story));
     }
-    (void)printf("\nscenarios, for run and walk, with the invariant that each has to break:\n");
+    bwl_put(stdout, "\nscenarios, for run and walk, with the invariant that each has to break:\n");
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);
-        (void)printf("  %-28s %-15s %s\n", s.name,
-                     s.breaks == 0 ? "" : bwl_invariant_label(s.breaks), s.story);
+        bwl_put(stdout, "  %-28s %-15s %s\n", s.name,
+                s.breaks == 0 ? "" : bwl_invariant_label(s.breaks), bwl_tr(s.story));
     }
     return bwl_output_done() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

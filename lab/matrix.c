@@ -40,27 +40,27 @@ static void print_table(const bwl_matrix *m)
 {
     enum { NAME_WIDTH = 24 };
 
-    (void)printf("%-*s", NAME_WIDTH, "");
+    bwl_put(stdout, "%-*s", NAME_WIDTH, "");
     for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
-        (void)printf(" %8s", bwl_matrix_column_name(bwl_matrix_columns[j]));
-    (void)printf("\n");
+        bwl_put(stdout, " %s", bwl_padded(bwl_matrix_column_name(bwl_matrix_columns[j]), 8).of);
+    bwl_put(stdout, "\n");
     for (size_t i = 0; i < m->rows_count; i++) {
-        (void)printf("%-*s", NAME_WIDTH, m->rows[i].world.name);
+        bwl_put(stdout, "%-*s", NAME_WIDTH, m->rows[i].world.name);
         for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++) {
             const bwl_cell *cell = &m->rows[i].cells[j];
             if (cell->verdict == BWL_BROKEN)
-                (void)printf(" %8s", bwl_say("%u:%u", cell->faults, cell->path_count).of);
+                bwl_put(stdout, " %8s", bwl_say("%u:%u", cell->faults, cell->path_count).of);
             else
-                (void)printf(" %8s", cell->verdict == BWL_EVERY_STATE ? "." : "?");
+                bwl_put(stdout, " %8s", cell->verdict == BWL_EVERY_STATE ? "." : "?");
         }
-        (void)printf("\n");
+        bwl_put(stdout, "\n");
     }
-    (void)printf(
-        "\n.    no invariant breaks, with at most %u of the fault: every state was visited\n"
-        "2:9  2 of them break an invariant, in 9 steps; see `bowline lab try`\n"
-        "?    none was found in the states that were visited, and not all were: see "
-        "--budget, --memory\n",
-        m->faults_max);
+    bwl_put(stdout,
+            "\n.    no invariant breaks, with at most %u of the fault: every state was visited\n"
+            "2:9  2 of them break an invariant, in 9 steps; see `bowline lab try`\n"
+            "?    none was found in the states that were visited, and not all were: see "
+            "--budget, --memory\n",
+            m->faults_max);
 }
 
 static void print_figures(const bwl_matrix *m)
@@ -70,13 +70,14 @@ static void print_figures(const bwl_matrix *m)
     for (size_t i = 0; i < m->rows_count; i++)
         for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
             counts[m->rows[i].cells[j].verdict]++;
-    (void)printf("\n%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at "
-                 "the end of the memory\n",
-                 m->rows_count * BWL_MATRIX_COLUMNS, counts[BWL_EVERY_STATE], counts[BWL_BROKEN],
-                 counts[BWL_BUDGET_REACHED], bwl_count_words(m->states_max).of);
-    (void)printf("%s states in %.0f s: %s a second, on one processor\n",
-                 bwl_count_words(m->states).of, m->seconds,
-                 bwl_count_words((uint64_t)((double)m->states / (m->seconds + 1e-3))).of);
+    bwl_put(stdout,
+            "\n%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at "
+            "the end of the memory\n",
+            m->rows_count * BWL_MATRIX_COLUMNS, counts[BWL_EVERY_STATE], counts[BWL_BROKEN],
+            counts[BWL_BUDGET_REACHED], bwl_count_words(m->states_max).of);
+    bwl_put(stdout, "%s states in %.0f s: %s a second, on one processor\n",
+            bwl_count_words(m->states).of, m->seconds,
+            bwl_count_words((uint64_t)((double)m->states / (m->seconds + 1e-3))).of);
 }
 
 static bool write_page(const bwl_matrix *m, const char *file)

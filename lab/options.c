@@ -1,6 +1,7 @@
 #include "lab/options.h"
 #include "core/nearest.h"
 #include "lab/report/names.h"
+#include "lab/base/lang.h"
 #include "lab/base/say.h"
 #include <getopt.h>
 #include <stdlib.h>
@@ -73,43 +74,43 @@ static void help_on_option(FILE *out, const option_row *row)
                             row->argument != NULL ? row->argument : "");
 
     if (row->letter != 0)
-        (void)fprintf(out, "  -%c, %-16s %s\n", row->letter, name.of, row->words);
+        bwl_put(out, "  -%c, %-16s %s\n", row->letter, name.of, bwl_tr(row->words));
     else
-        (void)fprintf(out, "      %-16s %s\n", name.of, row->words);
+        bwl_put(out, "      %-16s %s\n", name.of, bwl_tr(row->words));
 }
 
 void bwl_options_help(FILE *out)
 {
-    (void)fputs("bowline lab try token --loss 1     does one broken connection break the lock?\n\n"
-                "usage: bowline-lab COMMAND ...\n",
-                out);
+    bwl_put(out, "bowline lab try token --loss 1     does one broken connection break the lock?\n\n"
+                 "usage: bowline-lab COMMAND ...\n");
     for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++)
-        (void)fprintf(out, "  %-22s %s\n",
-                      bwl_say("%s %s", commands[i].word, commands[i].operands).of,
-                      commands[i].words);
+        bwl_put(out, "  %-22s %s\n", bwl_say("%s %s", commands[i].word, commands[i].operands).of,
+                bwl_tr(commands[i].words));
     for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++) {
         bool has_title = false;
         for (unsigned j = 0; j < ROWS_COUNT; j++) {
             if ((rows[j].commands >> i & 1) == 0 || rows[j].commands == ~0u)
                 continue;
             if (!has_title)
-                (void)fprintf(out, "\noptions of %s:\n", commands[i].word);
+                bwl_put(out, "\noptions of %s:\n", commands[i].word);
             has_title = true;
             help_on_option(out, &rows[j]);
         }
     }
-    (void)fputs("\nfaults, for try, matrix and servers; N is a number, or any:\n", out);
+    bwl_put(out, "\nfaults, for try, matrix and servers; N is a number, or any:\n");
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
-        (void)fprintf(out, "      %-16s %s\n",
-                      bwl_say("--%s N", bwl_budget_label((bwl_budget)i)).of,
-                      bwl_budget_sentence((bwl_budget)i));
-    (void)fputs(
-        "\nevery command:\n  -h, --help           show this help\n\n"
-        "bowline lab help format shows how a lock file is written.\n\n"
+        bwl_put(out, "      %-16s %s\n", bwl_say("--%s N", bwl_budget_label((bwl_budget)i)).of,
+                bwl_budget_sentence((bwl_budget)i));
+    bwl_put(out, "\nevery command:\n");
+    for (unsigned j = 0; j < ROWS_COUNT; j++)
+        if (rows[j].commands == ~0u)
+            help_on_option(out, &rows[j]);
+    bwl_put(
+        out,
+        "\nbowline lab help format shows how a lock file is written.\n\n"
         "Exit: 0 no invariant broke (run, walk, servers: every scenario had the expected result;\n"
         "replay: the server replied as the schedule says); 1 otherwise; 2 wrong usage, or a file\n"
-        "with an error; 3 out of memory.\n",
-        out);
+        "with an error; 3 out of memory.\n");
 }
 
 /* ---- one option ------------------------------------------------------------------------------ */
@@ -187,6 +188,15 @@ static bool read_invariant(bwl_lab_options *set, const char *text)
     return false;
 }
 
+static bool read_language(const char *text)
+{
+    if (bwl_lang_set(text))
+        return true;
+    (void)bwl_complain(bwl_say("--lang %s is no language of the lab", bwl_shown(text).of), "",
+                       "type: --lang en, or --lang zh");
+    return false;
+}
+
 static bool read_option(bwl_lab_options *set, option_id id, const char *argument)
 {
     switch (id) {
@@ -212,6 +222,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
     case ID_DRAW: set->draws = true; return true;
     case ID_PLAIN: set->search.plain = true; return true;
     case ID_TAP: set->tap = true; return true;
+    case ID_LANG: return read_language(argument);
     case ID_HELP: set->wants_help = true; return true;
     case ID_NONE:
     case ID_BUDGETS: break;
@@ -308,12 +319,13 @@ static int check_operands(const bwl_lab_options *set)
     bool        is_one = wants[0] != '\0' && wants[0] != '[';
     unsigned    most   = wants[0] == '[' ? UINT32_MAX : is_one;
 
+    const char *word = commands[set->command].word;
+
     if (set->wants_help || (set->operands_count >= is_one && set->operands_count <= most))
         return 0;
-    return bwl_complain(bwl_say(is_one ? "%s takes exactly one %s" : "%s takes nothing%s",
-                                commands[set->command].word, wants),
-                        "",
-                        bwl_say("type: bowline lab %s %s", commands[set->command].word, wants).of);
+    return bwl_complain(is_one ? bwl_say("%s takes exactly one %s", word, wants)
+                               : bwl_say("%s takes nothing", word),
+                        "", bwl_say("type: bowline lab %s %s", word, wants).of);
 }
 
 void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world)
@@ -324,6 +336,28 @@ void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world)
         world->rounds = set->rounds;
     if (set->pace != 0)
         world->clocks.rate_pace = set->pace;
+}
+
+/* Takes every `--lang LANG` out of the words: it may come before the command too, and what is
+ * complained about behind it is said in that language. */
+static bool take_language(int *argc, char **argv)
+{
+    static const char option[] = "--lang";
+    int               kept     = 1;
+    bool              is_good  = true;
+
+    for (int i = 1; i < *argc; i++) {
+        size_t size = strlen(option);
+        if (strcmp(argv[i], option) == 0 && i + 1 < *argc)
+            is_good = read_language(argv[++i]) && is_good;
+        else if (strncmp(argv[i], option, size) == 0 && argv[i][size] == '=')
+            is_good = read_language(argv[i] + size + 1) && is_good;
+        else
+            argv[kept++] = argv[i];
+    }
+    argv[kept] = NULL;
+    *argc      = kept;
+    return is_good;
 }
 
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
@@ -338,6 +372,8 @@ int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
     };
     int status = 0;
 
+    if (!take_language(&argc, argv))
+        return BWL_EXIT_USAGE;
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
         set.wants_help = true;

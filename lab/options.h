@@ -52,6 +52,7 @@ typedef enum bwl_lab_command {
       "draw also if an invariant was expected to break")                                           \
     X(PLAIN, 'p', "plain", NULL, RUN, "do not reduce states by symmetry")                          \
     X(TAP, 't', "tap", NULL, RUN | WALK, "report in the Test Anything Protocol")                   \
+    X(LANG, 0, "lang", "LANG", ~0u, "en or zh (as LC_ALL, LC_MESSAGES or LANG say)")               \
     X(HELP, 'h', "help", NULL, ~0u, "show this help")
 
 typedef struct bwl_lab_options {

@@ -16,6 +16,7 @@
  * the rest of the schedule belongs to another world.
  */
 #include "core/text.h"
+#include "lab/base/lang.h"
 #include "lab/base/say.h"
 #include "lab/model/steps.h"
 #include "lab/options.h"
@@ -69,18 +70,18 @@ static bwl_ms real_ms(void)
 
 static bool fails(stage *s, const char *what, bwl_text why)
 {
-    return bwl_refuse(s->fault, bwl_say("%s", what), why, "");
+    return bwl_refuse(s->fault, bwl_say("%s", bwl_tr(what)), why, "");
 }
 
 static void tell(const stage *s, unsigned step, unsigned client, const char *what)
 {
-    (void)printf("%4u %6" PRId64 "  %c  %s", step, real_ms() - s->began, bwl_client_name(client),
-                 what);
+    bwl_put(stdout, "%4u %6" PRId64 "  %c  %s", step, real_ms() - s->began, bwl_client_name(client),
+            what);
 }
 
 static void tell_of_server(const stage *s, unsigned step, const char *what)
 {
-    (void)printf("%4u %6" PRId64 "  -  %s\n", step, real_ms() - s->began, what);
+    bwl_put(stdout, "%4u %6" PRId64 "  -  %s\n", step, real_ms() - s->began, what);
 }
 
 /* Tokens are made of their numbers, so that their bytes identify them. */
@@ -168,9 +169,10 @@ static bool compares_key(stage *s)
         return true;
     if (size == expected && (size == SIZE_MAX || memcmp(real, model, size) == 0))
         return true;
-    return fails(s, "the real server has another key than the model",
-                 bwl_say("the model has %s, the server %s", bwl_key_name(&s->w).of,
-                         size == SIZE_MAX ? "no key" : bwl_say("%.*s", (int)size, real).of));
+    return fails(
+        s, "the real server has another key than the model",
+        bwl_say("the model has %s, the server %s", bwl_key_name(&s->w).of,
+                size == SIZE_MAX ? bwl_tr("no key") : bwl_say("%.*s", (int)size, real).of));
 }
 
 static bwl_ms real_left(const stage *s)
@@ -359,13 +361,13 @@ static bool serve(stage *s, unsigned step, bwl_transition transition)
     bwl_world_perform(&s->w, transition);
     tell(s, step, client, bwl_message_name(&s->w, &message).of);
     if (transition.which != 0) {
-        (void)printf(": the schedule has the server say %s, and it is not asked\n",
-                     bwl_answer_name(transition.which));
+        bwl_put(stdout, ": the schedule has the server say %s, and it is not asked\n",
+                bwl_answer_name(transition.which));
         return true;
     }
     s->answers++;
-    (void)printf(": the server says %s (%s), the model %s\n", bwl_answer_name(real.answer), said.of,
-                 bwl_reply_name(&s->w, served).of);
+    bwl_put(stdout, ": the server says %s (%s), the model %s\n", bwl_answer_name(real.answer),
+            said.of, bwl_reply_name(&s->w, served).of);
     if (!is_same(s, served, &real))
         return fails(s, "the real server answers otherwise than the model",
                      bwl_say("step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64,
@@ -387,8 +389,8 @@ static bool serve_late(stage *s, unsigned step, bwl_transition transition)
         return false;
     bwl_world_perform(&s->w, transition);
     tell(s, step, client, bwl_message_name(&s->w, &message).of);
-    (void)printf(" arrives LATE, on the old connection: the server says %s, to nobody\n",
-                 bwl_answer_name(real.answer));
+    bwl_put(stdout, " arrives LATE, on the old connection: the server says %s, to nobody\n",
+            bwl_answer_name(real.answer));
     for (unsigned i = transition.which; i + 1 < BWL_MESSAGES_MAX; i++)
         connections[i] = connections[i + 1];
     connections[BWL_MESSAGES_MAX - 1].fd = -1;
@@ -437,7 +439,8 @@ static bool restart(stage *s, unsigned step)
         return false;
     if (!bwl_real_connection_open(&s->watcher, s->server.socket.of, &why))
         return fails(s, "the real server failed", why);
-    tell_of_server(s, step, "the server is killed, and started again with nothing in it");
+    tell_of_server(s, step,
+                   bwl_say("the server is killed, and started again with nothing in it").of);
     return true;
 }
 
@@ -476,8 +479,8 @@ static bool local(stage *s, unsigned step, bwl_transition transition)
     left = bwl_world_believes(&s->w, transition.client);
     tell(s, step, transition.client, what.of);
     if (left > 0 && had == 0)
-        (void)printf(": %c HOLDS", bwl_client_name(transition.client));
-    (void)printf("\n");
+        bwl_put(stdout, ": %c HOLDS", bwl_client_name(transition.client));
+    bwl_put(stdout, "\n");
     return is_good;
 }
 
@@ -565,23 +568,23 @@ static bool print_end(stage *s)
     if (!asks(s, bwl_say("PTTL %s", KEY).of, &ttl))
         return false;
 
-    (void)printf(
-        "\n%u answers of the real server, all as the model's.  At the end, by these answers:\n",
-        s->answers);
+    bwl_put(stdout,
+            "\n%u answers of the real server, all as the model's.  At the end, by these answers:\n",
+            s->answers);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         bwl_ms left = bwl_world_believes(w, i);
         if (left == BWL_NEVER)
-            (void)printf("  %c believes that it has the lock, without an end\n",
-                         bwl_client_name(i));
+            bwl_put(stdout, "  %c believes that it has the lock, without an end\n",
+                    bwl_client_name(i));
         else if (left > 0)
-            (void)printf("  %c believes that it has the lock, for %" PRId64 " ms more\n",
-                         bwl_client_name(i), left);
+            bwl_put(stdout, "  %c believes that it has the lock, for %" PRId64 " ms more\n",
+                    bwl_client_name(i), left);
         else if (w->clients[i].caller.is_working)
-            (void)printf("  %c works on, though its time is over\n", bwl_client_name(i));
+            bwl_put(stdout, "  %c works on, though its time is over\n", bwl_client_name(i));
     }
-    (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(w).of, ttl.of);
-    (void)printf("=> broken on a real server: %s: %s.\n", bwl_invariant_label(s->record->broken),
-                 bwl_invariant_sentence(s->record->broken));
+    bwl_put(stdout, "  the server has %s; it says PTTL %s\n", bwl_key_name(w).of, ttl.of);
+    bwl_put(stdout, "=> broken on a real server: %s: %s.\n",
+            bwl_invariant_words(s->record->broken).of, bwl_invariant_sentence(s->record->broken));
     return true;
 }
 
@@ -631,8 +634,8 @@ int bwl_verb_replay(const bwl_lab_options *set)
         s.scale = scale_for(&record);
     is_good = set_up(&s, set);
     if (is_good) {
-        (void)printf("%s: %u steps, 1 ms of the schedule is %u ms\n\nstep     ms  who\n",
-                     bwl_shown(record.subject).of, record.path_count, s.scale);
+        bwl_put(stdout, "%s: %u steps, 1 ms of the schedule is %u ms\n\nstep     ms  who\n",
+                bwl_shown(record.subject).of, record.path_count, s.scale);
         is_good = play(&s);
     }
     is_good = is_good && print_end(&s);

@@ -7,6 +7,7 @@
  * nothing is expected, and a broken invariant is drawn.
  */
 #include "core/nearest.h"
+#include "lab/base/lang.h"
 #include "lab/base/say.h"
 #include "lab/report/picture.h"
 #include "lab/scenario/lock_file.h"
@@ -37,25 +38,27 @@ static bool is_as_expected(const bwl_scenario *s, const settings *set, const bwl
 static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_finding *found)
 {
     switch (found->verdict) {
-    case BWL_EVERY_STATE: (void)printf("every state visited, no invariant broken"); break;
+    case BWL_EVERY_STATE: bwl_put(stdout, "every state visited, no invariant broken"); break;
     case BWL_BUDGET_REACHED:
-        (void)printf(set->at_random
-                         ? "no invariant broken on these walks"
-                         : "no invariant broken, BUDGET REACHED: not every state visited");
+        bwl_put(stdout, set->at_random
+                            ? "no invariant broken on these walks"
+                            : "no invariant broken, BUDGET REACHED: not every state visited");
         break;
     case BWL_BROKEN:
-        (void)printf("BROKEN in %u steps: %s", found->path_count,
-                     bwl_invariant_label(found->broken));
+        bwl_put(stdout, "BROKEN in %u steps: %s", found->path_count,
+                bwl_invariant_label(found->broken));
         break;
     }
     if (set->is_asked)
         return;
-    if (is_as_expected(s, set, found))
-        (void)printf(s->breaks != 0 ? ", as expected" : "");
+    if (is_as_expected(s, set, found) && s->breaks != 0)
+        bwl_put(stdout, ", as expected");
+    else if (is_as_expected(s, set, found))
+        return;
     else if (s->breaks != 0)
-        (void)printf(" -- EXPECTED in %u steps: %s", s->steps, bwl_invariant_label(s->breaks));
+        bwl_put(stdout, " -- EXPECTED in %u steps: %s", s->steps, bwl_invariant_label(s->breaks));
     else
-        (void)printf(" -- EXPECTED not to break");
+        bwl_put(stdout, " -- EXPECTED not to break");
 }
 
 static bool run_scenario(bwl_scenario s, const settings *of_all, unsigned *number)
@@ -77,13 +80,15 @@ static bool run_scenario(bwl_scenario s, const settings *of_all, unsigned *numbe
     found   = set.at_random ? bwl_random_walk(&s, &search) : bwl_explore(&s, &search);
     is_good = is_as_expected(&s, &set, &found);
     if (given->tap)
-        (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", ++*number, s.name);
-    (void)printf("%-28s %9" PRIu64 " %s %10" PRIu64 " steps %7.2f s  ", s.name, found.states,
-                 set.at_random ? "walks " : "states", found.steps, found.seconds);
+        bwl_put(stdout, "%sok %u - %s\n# ", is_good ? "" : "not ", ++*number, s.name);
+    bwl_put(stdout,
+            set.at_random ? "%-28s %9" PRIu64 " walks  %10" PRIu64 " steps %7.2f s  "
+                          : "%-28s %9" PRIu64 " states %10" PRIu64 " steps %7.2f s  ",
+            s.name, found.states, found.steps, found.seconds);
     print_verdict(&s, &set, &found);
-    (void)printf("\n");
+    bwl_put(stdout, "\n");
     if (found.verdict == BWL_BROKEN && (given->draws || !is_good)) {
-        (void)printf("%s%s\n", prefix, s.story);
+        bwl_put(stdout, "%s%s\n", prefix, bwl_tr(s.story));
         bwl_draw(stdout, prefix, &s, &found);
     }
     (void)fflush(stdout);
@@ -210,8 +215,9 @@ static unsigned run_all(const settings *set, unsigned *number)
     for (size_t i = 0; i < set->count(); i++) {
         bwl_scenario s = set->at(i);
         if (s.is_vast && s.servers > 1)
-            (void)printf("%-28s left out, as it has millions of states: name it, with --budget\n",
-                         s.name);
+            bwl_put(stdout,
+                    "%-28s left out, as it has millions of states: name it, with --budget\n",
+                    s.name);
         else
             failures += !run_one(i, set, number);
     }
@@ -233,7 +239,7 @@ static int run(const settings *set)
             return complain_about(set, given->operands[n]);
     failures = given->operands_count > 0 ? run_named(set, &number) : run_all(set, &number);
     if (given->tap)
-        (void)printf("1..%u\n", number);
+        bwl_put(stdout, "1..%u\n", number);
     return bwl_output_done() && failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -3,6 +3,7 @@
  * shortest schedule that does it.
  */
 #include "lab/report/picture.h"
+#include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include "lab/base/say.h"
@@ -231,10 +232,10 @@ static void print_broken(const trial *t)
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s = &t->smallest[i];
         if (s->is_found)
-            (void)printf("  %-16s BREAKS with %s, in %u steps%s%s\n", bwl_invariant_label(1u << i),
-                         bwl_budget_words(s->budget).of, s->path_count,
-                         variants[t->variant_of[i]].words,
-                         s->is_cut ? " (not every smaller budget was searched to its end)" : "");
+            bwl_put(stdout, "  %s BREAKS with %s, in %u steps%s%s\n",
+                    bwl_invariant_column(1u << i, 16).of, bwl_budget_words(s->budget).of,
+                    s->path_count, bwl_tr(variants[t->variant_of[i]].words),
+                    s->is_cut ? bwl_tr(" (not every smaller budget was searched to its end)") : "");
     }
 }
 
@@ -246,19 +247,23 @@ static void print_rest(const trial *t, bool cut, const char *title)
 
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++) {
         const bwl_smallest *s     = &t->smallest[i];
-        bwl_text            label = bwl_say("%s", bwl_invariant_label(1u << i));
-        size_t              size  = strlen(label.of) + 2;
+        const char         *label = bwl_invariant_label(1u << i);
+        size_t              size  = strlen(label) + 2;
         if ((t->world.invariants >> i & 1) == 0 || s->is_found || s->is_cut != cut)
             continue;
-        if (column == 0)
-            column = (size_t)printf("  %-16s %s", title, label.of);
-        else if (column + size > WIDTH)
-            column = (size_t)printf(",\n%*s%s", INDENT, "", label.of) - 2;
-        else
-            column += (size_t)printf(", %s", label.of);
+        if (column == 0) {
+            bwl_put(stdout, "  %s %s", bwl_padded(bwl_tr(title), 3 - INDENT).of, label);
+            column = INDENT + size - 2;
+        } else if (column + size > WIDTH) {
+            bwl_put(stdout, ",\n%*s%s", INDENT, "", label);
+            column = INDENT + size - 2;
+        } else {
+            bwl_put(stdout, ", %s", label);
+            column += size;
+        }
     }
     if (column != 0)
-        (void)printf("\n");
+        bwl_put(stdout, "\n");
 }
 
 static unsigned severity_of(unsigned invariant)
@@ -394,18 +399,20 @@ static int report(const trial *t, double seconds)
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         states = t->smallest[i].states > states ? t->smallest[i].states : states;
     if (is_text) {
-        (void)printf("%s: %s\n", t->world.name, t->world.story);
-        (void)printf("%u clients, %u round%s each; %s\n%s", t->world.clients, t->world.rounds,
-                     t->world.rounds == 1 ? "" : "s", faults_words(t).of,
-                     t->world.options.program == NULL ? "\n" : "");
-        if (t->world.options.program != NULL)
-            (void)printf("lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n\n",
-                         t->world.terms.lease_ms, t->world.wait_ms,
-                         t->world.options.rules->pause_ms);
+        bwl_put(stdout, "%s: %s\n", t->world.name, bwl_tr(t->world.story));
+        bwl_put(stdout,
+                t->world.rounds == 1 ? "%u clients, %u round each; %s\n"
+                                     : "%u clients, %u rounds each; %s\n",
+                t->world.clients, t->world.rounds, faults_words(t).of);
+        if (t->world.options.program == NULL)
+            bwl_put(stdout, "\n");
+        else
+            bwl_put(stdout, "lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n\n",
+                    t->world.terms.lease_ms, t->world.wait_ms, t->world.options.rules->pause_ms);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");
-        (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states).of, seconds);
+        bwl_put(stdout, "\n%s states in %.1f s\n\n", bwl_count_words(states).of, seconds);
     }
     is_good = write_schedule(t);
     if (t->set->html != NULL)

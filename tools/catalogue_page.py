@@ -8,6 +8,7 @@ of the lock files (or of `LAB OPTION...`, if that comes first): which invariants
 pages; a test fails if a page does not match the lab.
 """
 
+import os
 import pathlib
 import re
 import shlex
@@ -31,10 +32,11 @@ def words_of(words):
 def said_by(lab, words):
     """The output of the lab, without the parts that differ between runs or machines."""
     command = [lab, *words_of(words)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=LOCKS)
+    english = {**os.environ, "LC_ALL": "C.UTF-8"}
+    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=LOCKS, env=english)
     if said.returncode not in (NONE_BROKE, SOME_BROKE) or not said.stdout:
         raise ValueError(f"{words}: {said.stderr or said.stdout}")
-    kept = re.sub(r"^[\d,]+ states in [\d.]+ s\n\n?", "", said.stdout, flags=re.M)
+    kept = re.sub(r"^[\d,]+ (?:states in|个状态，用时) [\d.]+ s\n\n?", "", said.stdout, flags=re.M)
     return re.sub(r"[ \t]+$", "", kept, flags=re.M).rstrip("\n")
 
 

@@ -33,10 +33,25 @@ bwl_lang bwl_lang_now(void)
     return now;
 }
 
+static const char *find(const bwl_translations *table, const char *english)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->list[i].english, english) == 0)
+            return table->list[i].chinese;
+    return NULL;
+}
+
 const char *bwl_tr(const char *english)
 {
-    for (size_t i = 0; now == BWL_LANG_ZH && i < bwl_zh_count; i++)
-        if (strcmp(bwl_zh[i].english, english) == 0)
-            return bwl_zh[i].chinese;
-    return english;
+    static const bwl_translations *const tables[] = {
+        &bwl_zh,       &bwl_zh_diagrams, &bwl_zh_explain,   &bwl_zh_lock_files,
+        &bwl_zh_locks, &bwl_zh_pages,    &bwl_zh_scenarios,
+    };
+    const char *chinese = NULL;
+
+    if (now != BWL_LANG_ZH)
+        return english;
+    for (unsigned i = 0; i < sizeof tables / sizeof tables[0] && chinese == NULL; i++)
+        chinese = find(tables[i], english);
+    return chinese != NULL ? chinese : english;
 }

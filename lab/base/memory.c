@@ -1,4 +1,5 @@
 #include "lab/base/memory.h"
+#include "lab/base/say.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ enum { FIRST_CAPACITY = 256, EXIT_NO_MEMORY = 3 };
 static void *or_stop(void *memory)
 {
     if (memory == NULL) {
-        (void)fputs("bowline-lab: out of memory; a smaller --budget needs less\n", stderr);
+        bwl_put(stderr, "bowline-lab: out of memory; a smaller --budget needs less\n");
         exit(EXIT_NO_MEMORY);
     }
     return memory;

@@ -1,6 +1,7 @@
 #include "lab/base/say.h"
 #include "core/text.h"
 #include "lab/base/lang.h"
+#include "lab/base/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -31,6 +32,14 @@ bwl_text bwl_say(const char *format, ...)
     if (size >= (int)sizeof said.of)
         mark_cut(&said);
     return said;
+}
+
+bwl_text bwl_padded(const char *text, int width)
+{
+    int blanks = abs(width) - (int)bwl_utf8_columns(text);
+
+    blanks = blanks < 0 ? 0 : blanks;
+    return width < 0 ? bwl_say("%s%*s", text, blanks, "") : bwl_say("%*s%s", blanks, "", text);
 }
 
 bwl_text bwl_shown(const char *text)
@@ -75,8 +84,7 @@ void bwl_put(FILE *out, const char *format, ...)
 
 static bool complain(const char *path)
 {
-    (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of),
-                       bwl_say("%s", strerror(errno)).of, "");
+    (void)bwl_complain(bwl_say("%s cannot be written", bwl_shown(path).of), strerror(errno), "");
     return false;
 }
 
@@ -129,5 +137,6 @@ bool bwl_output_done(void)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
         return true;
-    return complain("standard output");
+    (void)bwl_complain(bwl_say("standard output cannot be written"), strerror(errno), "");
+    return false;
 }

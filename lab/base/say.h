@@ -19,6 +19,9 @@ bwl_text bwl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bwl_text bwl_shown(const char *text);
 
+/* As "%*s", in columns of a terminal: blanks in front; behind it if `width` is negative. */
+bwl_text bwl_padded(const char *text, int width);
+
 /* Writes what, why and what to type to standard error, each line after the name of the program,
  * without empty lines.  Returns EXIT_USAGE. */
 int bwl_complain(bwl_text what, const char *why, const char *type);

@@ -1,4 +1,5 @@
 #include "lab/replay/real_server.h"
+#include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ bool bwl_real_connection_open(bwl_real_connection *ret_connection, const char *s
     if (ret_connection->fd >= 0 && to.sun_path[0] != '\0' &&
         connect(ret_connection->fd, (const struct sockaddr *)&to, sizeof to) == 0)
         return true;
-    *reterr = bwl_say("%s: %s", socket_path, strerror(errno));
+    *reterr = bwl_say("%s: %s", socket_path, bwl_tr(strerror(errno)));
     bwl_real_connection_close(ret_connection);
     return false;
 }
@@ -56,7 +57,7 @@ static bool send_all(const bwl_real_connection *connection, const char *bytes, s
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0) {
-            *reterr = bwl_say("the server does not take what is sent: %s", strerror(errno));
+            *reterr = bwl_say("the server does not take what is sent: %s", bwl_tr(strerror(errno)));
             return false;
         }
         bytes += sent;
@@ -363,7 +364,7 @@ bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl
     if (strlen(s.directory.of) > 100)
         s.directory = bwl_say("/tmp/bowline-lab.XXXXXX"); /* socket paths have at most 107 bytes */
     if (mkdtemp(s.directory.of) == NULL)
-        return fail(reterr, bwl_say("%s: %s", s.directory.of, strerror(errno)), "");
+        return fail(reterr, bwl_say("%s: %s", s.directory.of, bwl_tr(strerror(errno))), "");
     s.socket    = bwl_say("%s/redis", s.directory.of);
     s.log       = bwl_say("%s/log", s.directory.of);
     *ret_server = s;

@@ -1,4 +1,5 @@
 #include "lab/report/json.h"
+#include "lab/base/lang.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ bool bwl_json_fault(bwl_json *r, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    (void)vsnprintf(what, sizeof what, format, list); /* cut if too long */
+    (void)vsnprintf(what, sizeof what, bwl_tr(format), list); /* cut if too long */
     va_end(list);
     if (r->fault.of[0] == '\0')
         r->fault = bwl_say("line %u: %s", r->line, what);

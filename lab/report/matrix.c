@@ -2,6 +2,7 @@
  * matrix.c -- the searches behind each cell.  See matrix.h.
  */
 #include "lab/report/matrix.h"
+#include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include "lab/report/names.h"
 #include <stdio.h>
@@ -21,10 +22,10 @@ void bwl_meter_show(const bwl_progress *progress, void *arg)
         return;
     if (progress->memory_max != 0)
         bound = bwl_say(" of %s", bwl_memory_words(progress->memory_max).of);
-    (void)fprintf(stderr, "\r\033[K%s: %s states, %u steps deep, %s to go on from, %s%s",
-                  meter->what, bwl_count_words(progress->states).of, progress->depth,
-                  bwl_count_words(progress->frontier).of, bwl_memory_words(progress->memory).of,
-                  bound.of);
+    bwl_put(stderr, "\r\033[K%s: %s states, %u steps deep, %s to go on from, %s%s", meter->what,
+            bwl_count_words(progress->states).of, progress->depth,
+            bwl_count_words(progress->frontier).of, bwl_memory_words(progress->memory).of,
+            bound.of);
     (void)fflush(stderr); /* a display only */
     meter->is_drawn = true;
 }
@@ -45,7 +46,7 @@ static const unsigned exclusion = BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_W
 
 const char *bwl_matrix_column_name(bwl_budget column)
 {
-    return column == BWL_BUDGET_NONE ? "none" : bwl_budget_label(column);
+    return column == BWL_BUDGET_NONE ? bwl_tr("none") : bwl_budget_label(column);
 }
 
 bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column)

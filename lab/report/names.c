@@ -1,4 +1,5 @@
 #include "lab/report/names.h"
+#include "lab/base/lang.h"
 #include "lab/report/steps.h"
 #include "lab/model/words.h"
 #include <inttypes.h>
@@ -11,6 +12,22 @@ bwl_text bwl_token_name(uint16_t token)
     if (token == BWL_TOKEN_FOREIGN)
         return bwl_say("of a foreign lock");
     return bwl_say("%c%u", bwl_client_name(bwl_token_client(token)), bwl_token_serial(token));
+}
+
+bwl_text bwl_invariant_words(unsigned invariant)
+{
+    const char *label   = bwl_invariant_label(invariant);
+    const char *meaning = bwl_tr(label);
+
+    return meaning == label ? bwl_say("%s", label) : bwl_say("%s（%s）", label, meaning);
+}
+
+bwl_text bwl_invariant_column(unsigned invariant, int width)
+{
+    enum { CHINESE_WIDTH = 32 };
+
+    return bwl_padded(bwl_invariant_words(invariant).of,
+                      bwl_lang_now() == BWL_LANG_ZH ? -CHINESE_WIDTH : -width);
 }
 
 /* The commands of articles as they are sent, without the value; those of bowline by a name. */
@@ -54,7 +71,7 @@ static const char *word_name(unsigned command)
     return "?";
 }
 
-const char *bwl_answer_name(unsigned answer)
+static const char *answer_name(unsigned answer)
 {
     if (answer == BWL_WHICH_NOSCRIPT)
         return "no such script";
@@ -69,7 +86,12 @@ const char *bwl_answer_name(unsigned answer)
     return "?";
 }
 
-const char *bwl_hold_state_name(bwl_hold_state state)
+const char *bwl_answer_name(unsigned answer)
+{
+    return bwl_tr(answer_name(answer));
+}
+
+static const char *hold_state_name(bwl_hold_state state)
 {
     switch (state) {
     case BWL_HOLD_IDLE: return "is idle";
@@ -79,7 +101,7 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     case BWL_HOLD_DISCARDING: return "gives back what came too late";
     case BWL_HOLD_WAITING: return "waits";
     case BWL_HOLD_QUEUED: return "is queued";
-    case BWL_HOLD_HELD: return "holds";
+    case BWL_HOLD_HELD: return "has it";
     case BWL_HOLD_RENEWING: return "renews";
     case BWL_HOLD_YIELDING: return "releases, and will ask again";
     case BWL_HOLD_REVOKED: return "has lost it, and has not given it back";
@@ -88,6 +110,11 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     case BWL_HOLD_OVER: return "is done";
     }
     return "?";
+}
+
+const char *bwl_hold_state_name(bwl_hold_state state)
+{
+    return bwl_tr(hold_state_name(state));
 }
 
 /* The value that SETNX or GETSET writes.  A value that is the same for all is shown by its writer,
@@ -205,9 +232,10 @@ bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT])
 
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         const char *label = bwl_budget_label((bwl_budget)i);
-        bwl_text    count = budget[i] == BWL_ANY ? bwl_say("any") : bwl_say("%u", budget[i]);
+        bwl_text    words =
+            budget[i] == BWL_ANY ? bwl_say("any %s", label) : bwl_say("%u %s", budget[i], label);
         if (budget[i] != 0)
-            said = bwl_say("%s%s%s %s", said.of, said.of[0] != '\0' ? ", " : "", count.of, label);
+            said = said.of[0] != '\0' ? bwl_say("%s, %s", said.of, words.of) : words;
     }
     return said.of[0] != '\0' ? said : bwl_say("no fault");
 }
@@ -244,7 +272,8 @@ static bwl_text delivered_words(const bwl_world *w, const bwl_message *message)
 }
 
 /* The keys of a lock with a queue; other locks have only the first. */
-static const char *const evicted[BWL_MODEL_KEYS] = { "key", "queue", "heartbeats", "count" };
+static const char *const evicts[BWL_MODEL_KEYS] = { "EVICTS the key", "EVICTS the queue",
+                                                    "EVICTS the heartbeats", "EVICTS the count" };
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 {
@@ -252,7 +281,7 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
     const char     *words = bwl_transition_sentence(transition.kind);
 
     if (words != NULL)
-        return bwl_say("%s", words);
+        return bwl_say("%s", bwl_tr(words));
     if (transition.kind == BWL_TRANSITION_SERVE)
         return bwl_message_name(w, &link->messages[link->answered]);
     if (transition.kind == BWL_TRANSITION_SERVE_LATE)
@@ -263,7 +292,7 @@ bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
         return bwl_say("%" PRId64 " ms pass",
                        bwl_world_next_instant(w) - transition.which - w->now);
     if (transition.kind == BWL_TRANSITION_EVICT)
-        return bwl_say("EVICTS the %s", evicted[transition.which]);
+        return bwl_say("%s", bwl_tr(evicts[transition.which]));
     if (transition.kind == BWL_TRANSITION_CLOSE)
         return bwl_say("sees that %c has closed a connection", bwl_client_name(transition.client));
     assert(transition.kind == BWL_TRANSITION_RATE);

@@ -9,6 +9,12 @@
 
 bwl_text bwl_token_name(uint16_t token); /* A2: the second token of A */
 
+/* The label; in Chinese with its meaning behind it. */
+bwl_text bwl_invariant_words(unsigned invariant);
+
+/* The same in a column of so many, of more in Chinese. */
+bwl_text bwl_invariant_column(unsigned invariant, int width);
+
 const char *bwl_answer_name(unsigned answer);
 const char *bwl_hold_state_name(bwl_hold_state state);
 

@@ -2,6 +2,7 @@
  * picture.c -- replays a schedule and records its rows.  See picture.h.
  */
 #include "lab/report/picture.h"
+#include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include "lab/report/clocks.h"
 #include "lab/report/names.h"
@@ -330,7 +331,7 @@ static void add_step(walk *k, bwl_transition transition)
 /* "broken in 7 steps: one holder: two clients believe ..." */
 static bwl_text moral_of(unsigned steps, unsigned broken)
 {
-    return bwl_say("broken in %u steps: %s: %s.", steps, bwl_invariant_label(broken),
+    return bwl_say("broken in %u steps: %s: %s.", steps, bwl_invariant_words(broken).of,
                    bwl_invariant_sentence(broken));
 }
 
@@ -339,7 +340,7 @@ bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_transition *path, un
 {
     bwl_picture p = {
         .title   = s->name,
-        .server  = s->servers == 1 ? "redis" : "servers",
+        .server  = s->servers == 1 ? "redis" : bwl_tr("servers"),
         .clients = s->clients,
         .moral   = broken != 0 ? moral_of(count, broken) : bwl_say("%s", ""),
     };

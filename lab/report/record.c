@@ -71,7 +71,7 @@ enum { FIELDS_COUNT = sizeof fields / sizeof fields[0] };
  * Every member must be known, and the required ones must be present.  Members may come in any
  * order, except that the version comes before all that depend on it. */
 
-enum { NAME_MAX_HERE = 32, SENTENCE_MAX = 256 };
+enum { NAME_MAX_HERE = 32, SENTENCE_MAX = BWL_TEXT_MAX };
 
 static const int64_t to_255[2] = { 0, 255 };
 static const int64_t to_max[2] = { 0, INT32_MAX };

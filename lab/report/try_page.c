@@ -44,7 +44,7 @@ static void put_result(FILE *out, const bwl_page_result *r)
     if (r->found->is_found)
         bwl_put(out, " href=\"#%s\"", id_of(r).of);
     bwl_put(out, ">");
-    bwl_page_put(out, "b", bwl_invariant_label(r->invariant));
+    bwl_page_put(out, "b", bwl_invariant_words(r->invariant).of);
     bwl_page_put(out, "small", result_words(r).of);
     bwl_put(out, "</%s></li>\n", element);
 }
@@ -73,7 +73,7 @@ static void put_section(FILE *out, const bwl_page_trial *t, const bwl_page_resul
     bwl_put(out, "<section id=\"%s\"%s>\n", id_of(r).of,
             r->invariant == t->worst ? " class=\"first\"" : "");
     bwl_page_put(out, "h2",
-                 bwl_say("%s: %s", bwl_invariant_label(r->invariant), result_words(r).of).of);
+                 bwl_say("%s: %s", bwl_invariant_words(r->invariant).of, result_words(r).of).of);
     bwl_page_put(out, "p",
                  bwl_say("It is broken when %s.", bwl_tr(bwl_invariant_sentence(r->invariant))).of);
     bwl_page_put_command(out, &it, options_of(r->found->budget).of);

@@ -8,6 +8,7 @@
 #include "lab/scenario/lock_file.h"
 #include "core/text.h"
 #include "lab/model/script.h"
+#include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include "protocol/lock_file/program.h"
 
@@ -211,9 +212,11 @@ static const char *script_fault_of(const bwl_lock_program *program)
 
 static void set_world(bwl_lock_program *program, bwl_scenario *ret_world)
 {
+    bool is_zh = bwl_lang_now() == BWL_LANG_ZH && program->story_zh[0] != '\0';
+
     *ret_world = (bwl_scenario){
         .name     = program->protocol.name,
-        .story    = program->story,
+        .story    = is_zh ? program->story_zh : program->story,
         .protocol = &program->protocol,
         .options  = program->options,
     };
@@ -252,9 +255,9 @@ static bwl_lock_program *new_program(void)
 
 bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3])
 {
-    size_t              size  = 0;
-    char               *bytes = bwl_lock_file_read(path, &size);
-    bwl_lock_file_error error;
+    size_t              size    = 0;
+    char               *bytes   = bwl_lock_file_read(path, &size);
+    bwl_lock_file_error error   = { .translate = bwl_tr };
     bwl_lock_program   *program = new_program();
 
     if (bytes == NULL)
@@ -283,7 +286,6 @@ bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text rete
             bwl_say("%s:%u:%u: the lab does not understand this setting", bwl_shown(path).of,
                     said.line, said.column),
             bwl_say(
-                "%s",
                 "lab: has clients, rounds, lease, wait, poll, extend, answer, "
                 "delay, skew, wall-step, fine yes, start stale, breaks \"INVARIANT\", twin NAME, "
                 "and the faults, each once"),

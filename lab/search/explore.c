@@ -3,6 +3,7 @@
  */
 #include "lab/search/explore.h"
 #include "lab/world/world.h"
+#include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include "lab/search/store.h"
 #include <stdlib.h>
@@ -299,9 +300,10 @@ bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
 const char *bwl_cut_reason(bwl_cut cut)
 {
     switch (cut) {
-    case BWL_CUT_STATES: return "there are more states than it was allowed to visit";
-    case BWL_CUT_MEMORY: return "there are more states than fit into the memory it was allowed";
-    case BWL_CUT_RUNS: return "walks at random do not see everything";
+    case BWL_CUT_STATES: return bwl_tr("there are more states than it was allowed to visit");
+    case BWL_CUT_MEMORY:
+        return bwl_tr("there are more states than fit into the memory it was allowed");
+    case BWL_CUT_RUNS: return bwl_tr("walks at random do not see everything");
     }
     bwl_unreachable("no such reason");
 }

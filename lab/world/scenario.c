@@ -1,4 +1,5 @@
 #include "lab/world/scenario.h"
+#include "lab/base/lang.h"
 
 #include <string.h>
 
@@ -31,7 +32,7 @@ const char *bwl_budget_label(bwl_budget budget)
 
 const char *bwl_budget_sentence(bwl_budget budget)
 {
-    return budget_of(budget)->sentence;
+    return bwl_tr(budget_of(budget)->sentence);
 }
 
 bool bwl_budget_wants_one_server(bwl_budget budget)
@@ -68,7 +69,7 @@ const char *bwl_invariant_label(unsigned flags)
 
 const char *bwl_invariant_sentence(unsigned flags)
 {
-    return invariant_of(flags)->sentence;
+    return bwl_tr(invariant_of(flags)->sentence);
 }
 
 unsigned bwl_budget_named(const char *name)

@@ -51,6 +51,7 @@ typedef enum bwl_budget {
 enum { BWL_ANY = 255 };
 
 const char *bwl_budget_label(bwl_budget budget);
+/* In the language that is set. */
 const char *bwl_budget_sentence(bwl_budget budget);
 
 /* True if a world with several servers cannot have this budget. */
@@ -119,7 +120,7 @@ enum {
     BWL_INVARIANTS_BACKWARDS = BWL_INVARIANT_LIVE | BWL_INVARIANT_ENDS,
 };
 
-/* Of the lowest flag in `invariants`. */
+/* Of the lowest flag in `invariants`; the sentence in the language that is set. */
 const char *bwl_invariant_label(unsigned invariants);
 const char *bwl_invariant_sentence(unsigned invariants);
 

@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t          *zero      = size > 0 ? memchr(data, 0, size) : NULL;
     size_t                  text_size = zero != NULL ? (size_t)(zero - data) : size;
     const char             *text      = size > 0 ? (const char *)data : "";
-    bwl_lock_file_error     error, same;
+    bwl_lock_file_error     error = { 0 }, same = { 0 };
 
     bool is_good = bwl_lock_program_parse(&program, "fuzz", text, text_size, &error);
     require(bwl_lock_program_parse(&again, "fuzz", text, text_size, &same) == is_good);

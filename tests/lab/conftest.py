@@ -16,7 +16,7 @@ class Lab:
         self.root = root
         # Where replay makes its directories: what is left behind is seen. A socket's path has to be short.
         self.temporary = temporary
-        self.env = {**os.environ, "TMPDIR": str(self.temporary)}
+        self.env = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(self.temporary)}
 
     def __call__(self, *words, **how):
         """Runs it to its end."""

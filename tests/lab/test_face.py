@@ -329,6 +329,7 @@ def test_commands_of_several_servers_are_drawn_with_their_replies(lab):
         (["try"], "try takes exactly one PROTOCOL"),
         (["try", "token", "token"], "try takes exactly one PROTOCOL"),
         (["list", "token"], "list takes nothing"),
+        (["list", "--lang", "xx"], "type: --lang en, or --lang zh"),
         (["replay"], "replay takes exactly one FILE"),
         (["run", "clam"], "did you mean calm?"),
         (["matrix", "tokn"], "did you mean token?"),

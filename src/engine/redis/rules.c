@@ -121,10 +121,10 @@ static int take_file(bwl_settings *settings, const char *path, const char **ret_
     bwl_lock_program   *program = malloc(sizeof *program);
     char               *bytes   = malloc(BWL_LOCK_FILE_MAX);
     size_t              size    = 0;
-    bwl_lock_file_error error;
-    int                 status = program != NULL && bytes != NULL
-                                     ? read_file(path, bytes, &size, fault)
-                                     : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    bwl_lock_file_error error   = { 0 };
+    int                 status  = program != NULL && bytes != NULL
+                                      ? read_file(path, bytes, &size, fault)
+                                      : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 
     if (status == BWL_OK && !bwl_lock_program_parse(program, "lock-file", bytes, size, &error))
         status = bwl_fail(fault, BWL_STATUS_USAGE, "%.100s:%u:%u: %s", path, error.line,

@@ -244,8 +244,8 @@ bool bwl_lock_program_parse(bwl_lock_program *ret_program, const char *name, con
     if (!take_file(&p))
         return false;
     ret_program->rules.unit_ns = p.unit_ns;
-    ret_program->story =
-        p.scan.comment != NULL ? bwl_parse_keep(&p, p.scan.comment, p.scan.comment_size) : "";
+    ret_program->story         = bwl_parse_keep(&p, p.scan.comment.at, p.scan.comment.size);
+    ret_program->story_zh      = bwl_parse_keep(&p, p.scan.zh.at, p.scan.zh.size);
     bwl_lock_file_finish(ret_program, kept_name);
     return true;
 }

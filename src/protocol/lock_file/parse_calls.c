@@ -50,15 +50,16 @@ bool bwl_parse_unknown(bwl_parser *p, const char *what, const char *const *list,
     nearest    = bwl_nearest(word, list, count);
     if (nearest == NULL)
         return bwl_parse_expected(p, what);
-    return bwl_lock_scan_fail(&p->scan, &token, "expected %s, not %s: did you mean %s?", what, word,
-                              nearest);
+    return bwl_lock_scan_fail(&p->scan, &token, "expected %s, not %s: did you mean %s?",
+                              bwl_lock_scan_tr(&p->scan, what), word, nearest);
 }
 
 const char *bwl_parse_keep(bwl_parser *p, const char *bytes, size_t size)
 {
     char *kept = p->text;
 
-    memcpy(kept, bytes, size);
+    if (size > 0)
+        memcpy(kept, bytes, size);
     kept[size] = '\0';
     p->text += size + 1;
     return kept;

@@ -111,14 +111,14 @@ static bwl_outcome_kind result_of(bwl_lock_section s, size_t word)
 
 static bool take_result(bwl_parser *p, size_t word)
 {
-    bwl_outcome_kind outcome = result_of(p->section, word);
+    static const char *const of_sections[BWL_SECTIONS_COUNT] = { "held or busy", "released or gone",
+                                                                 "held or gone" };
+    bwl_outcome_kind         outcome                         = result_of(p->section, word);
 
     if (outcome == BWL_PENDING)
         return bwl_lock_scan_fail(&p->scan, &p->scan.token, "%s is no result of %s: %s",
                                   results[word], section_names[p->section],
-                                  p->section == BWL_SECTION_ACQUIRE   ? "held or busy"
-                                  : p->section == BWL_SECTION_RELEASE ? "released or gone"
-                                                                      : "held or gone");
+                                  bwl_lock_scan_tr(&p->scan, of_sections[p->section]));
     bwl_lock_scan_next(&p->scan);
     return bwl_parse_add_end(p, outcome);
 }

@@ -174,6 +174,7 @@ typedef struct bwl_lock_program {
     bwl_compat_rules     rules;
     bwl_protocol_options options;     /* with these rules and this program */
     const char          *story;       /* the first comment; "" without one */
+    const char          *story_zh;    /* the first that begins with zh: in Chinese */
     bwl_lock_trust       trust;       /* until when a program relies on the lock */
     uint8_t              sections[3]; /* the first operation of acquire, release, renew */
     uint8_t              ops_count;
@@ -189,11 +190,15 @@ typedef struct bwl_lock_program {
     char                 room[BWL_LOCK_FILE_ROOM]; /* of the names and texts above */
 } bwl_lock_program;
 
+/* A format, or words for one, in the language of the caller. */
+typedef const char *bwl_translate(const char *english) __attribute__((format_arg(1)));
+
 /* Where a file is wrong, from 1, and what was expected there. */
 typedef struct bwl_lock_file_error {
-    unsigned line;
-    unsigned column;
-    char     text[200];
+    bwl_translate *translate; /* set by the caller; NULL: English */
+    unsigned       line;
+    unsigned       column;
+    char           text[320];
 } bwl_lock_file_error;
 
 /* Reads a file.  `name`: of the protocol, copied; at most 60 bytes.  The program must not move

@@ -22,13 +22,18 @@ static bool is_in_word(char c)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
+const char *bwl_lock_scan_tr(const bwl_lock_scan *s, const char *english)
+{
+    return s->error->translate != NULL ? s->error->translate(english) : english;
+}
+
 bool bwl_lock_scan_fail(bwl_lock_scan *s, const bwl_lock_token *at, const char *format, ...)
 {
     va_list args;
 
     if (s->error->line == 0) {
         va_start(args, format);
-        (void)vsnprintf(s->error->text, sizeof s->error->text, format, args);
+        (void)vsnprintf(s->error->text, sizeof s->error->text, bwl_lock_scan_tr(s, format), args);
         va_end(args);
         s->error->line   = at->line;
         s->error->column = at->column;
@@ -44,6 +49,7 @@ bool bwl_lock_scan_expected(bwl_lock_scan *s, const char *what)
     bwl_lock_token token = s->token;
     int            size  = (int)(token.size < SHOWN_MAX ? token.size : SHOWN_MAX);
 
+    what = bwl_lock_scan_tr(s, what);
     if (token.kind == BWL_LT_END)
         return bwl_lock_scan_fail(s, &token, "expected %s, but the file ends here", what);
     if (token.kind == BWL_LT_LINE)
@@ -62,16 +68,22 @@ static void begin_line(bwl_lock_scan *s)
 
 static void skip_comment(bwl_lock_scan *s)
 {
-    const char *from = s->at + 1;
+    static const char zh[]    = "zh ";
+    bwl_lock_comment  comment = { s->at + 1, 0 };
+    bwl_lock_comment *first   = &s->comment;
 
     while (s->at < s->end && *s->at != '\n')
         s->at++;
-    while (from < s->at && (*from == ' ' || *from == '#'))
-        from++;
-    if (s->comment == NULL && from < s->at) {
-        s->comment      = from;
-        s->comment_size = (size_t)(s->at - from);
+    while (comment.at < s->at && (*comment.at == ' ' || *comment.at == '#'))
+        comment.at++;
+    comment.size = (size_t)(s->at - comment.at);
+    if (comment.size >= sizeof zh && memcmp(comment.at, zh, sizeof zh - 1) == 0) {
+        comment.at += sizeof zh - 1;
+        comment.size -= sizeof zh - 1;
+        first = &s->zh;
     }
+    if (first->at == NULL && comment.size > 0)
+        *first = comment;
 }
 
 static void accept(bwl_lock_scan *s, bwl_lock_token_kind kind, size_t size)
@@ -218,7 +230,7 @@ void bwl_lock_scan_next(bwl_lock_scan *s)
 void bwl_lock_scan_begin(bwl_lock_scan *s, const char *bytes, size_t size,
                          bwl_lock_file_error *error)
 {
-    *error = (bwl_lock_file_error){ 0 };
+    *error = (bwl_lock_file_error){ .translate = error->translate };
     *s     = (bwl_lock_scan){
             .at = bytes, .end = bytes + size, .line_start = bytes, .line = 1, .error = error
     };

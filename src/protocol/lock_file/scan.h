@@ -25,6 +25,11 @@ typedef struct bwl_lock_token {
     unsigned            column;
 } bwl_lock_token;
 
+typedef struct bwl_lock_comment {
+    const char *at; /* NULL: none yet */
+    size_t      size;
+} bwl_lock_comment;
+
 typedef struct bwl_lock_scan {
     const char          *at;
     const char          *end;
@@ -32,9 +37,9 @@ typedef struct bwl_lock_scan {
     unsigned             line;
     bool                 has_said; /* the line has a token */
     bwl_lock_token       token;    /* the present one */
-    const char          *comment;  /* the first; NULL: none yet */
-    size_t               comment_size;
-    bwl_lock_file_error *error; /* line 0: none yet */
+    bwl_lock_comment     comment;  /* the first */
+    bwl_lock_comment     zh;       /* the first that begins with zh */
+    bwl_lock_file_error *error;    /* line 0: none yet */
 } bwl_lock_scan;
 
 /* Reads the first token. */
@@ -47,6 +52,10 @@ void bwl_lock_scan_next(bwl_lock_scan *s);
 bool bwl_lock_scan_is(const bwl_lock_scan *s, const char *text);
 /* ... and reads the next one if so. */
 bool bwl_lock_scan_take(bwl_lock_scan *s, const char *text);
+
+/* In the language of the caller. */
+const char *bwl_lock_scan_tr(const bwl_lock_scan *s, const char *english)
+    __attribute__((format_arg(2)));
 
 /* Reports an error at a token; only the first one counts.  Returns false. */
 bool bwl_lock_scan_fail(bwl_lock_scan *s, const bwl_lock_token *at, const char *format, ...)

@@ -444,24 +444,42 @@ static bool restart(stage *s, unsigned step)
     return true;
 }
 
+static void wait_until(bwl_ms until)
+{
+    while (stopped_by == 0 && real_ms() < until) {
+        bwl_ms left = until - real_ms();
+        (void)poll(NULL, 0, left > 0 ? (int)left : 0); /* after an early wake-up, checks again */
+    }
+}
+
+/* A key that the model has no longer: its command was up to LATE_MAX_MS late, and so is its end. */
+static bool await_expiry(stage *s)
+{
+    bwl_text said;
+
+    if (bwl_model_lock(&s->w.servers[BWL_ONLY].redis)->kind != BWL_KIND_NONE)
+        return true;
+    if (!asks(s, "PTTL " KEY, &said))
+        return false;
+    bwl_ms left = strtoll(said.of, NULL, 10);
+    if (left >= 0 && left <= LATE_MAX_MS)
+        wait_until(real_ms() + left + 1);
+    return true;
+}
+
 /* Short delays of the steps do not add up: many steps would come too late for a lease.  After a
  * long one, such as the start of a server, the schedule goes on from there. */
 static bool pass(stage *s, unsigned step, bwl_ms by)
 {
     bwl_ms late = real_ms() - s->anchor;
-    bwl_ms until;
 
     if (late > LATE_MAX_MS)
         s->anchor += late;
     s->anchor += by * s->scale;
-    until = s->anchor + GRACE_MS;
     tell_of_server(s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
     (void)fflush(stdout); /* shows progress; errors are checked at the end */
-    while (stopped_by == 0 && real_ms() < until) {
-        bwl_ms left = until - real_ms();
-        (void)poll(NULL, 0, left > 0 ? (int)left : 0); /* after an early wake-up, checks again */
-    }
-    return stopped_by == 0;
+    wait_until(s->anchor + GRACE_MS);
+    return stopped_by == 0 && await_expiry(s);
 }
 
 static bool local(stage *s, unsigned step, bwl_transition transition)

@@ -25,7 +25,6 @@ static const bwl_translation list[] = {
     { "write the shortest schedule as a drawing", "把最短的过程画成图" },
     { "write the schedule as a diagram for Markdown", "把过程写成 Markdown 里的图" },
     { "write the schedule for replay and programs", "写出过程，供 replay 和其他程序使用" },
-    { "write the table as a page, with every diagram", "把对照表写成网页，附上每张图" },
     { "real ms for each ms of the schedule (20, or 1)",
       "过程中的 1 ms 实际用多少毫秒（20，或 1）" },
     { "shared object with your own protocol", "你自己的协议，编译成的共享库" },

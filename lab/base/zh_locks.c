@@ -41,6 +41,8 @@ static const bwl_translation list[] = {
     { "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
       "setnx-expire-watch 的原文代码：DEL 在 EXEC 之后，WATCH 已经失效" },
     { "setnx-expire-watch with DEL as its repair", "setnx-expire-watch，但发现没有过期时间就 DEL" },
+    { "as token, but every client has the same value: ?token=",
+      "同 token，但每个客户端的值都一样：?token=" },
     { "as token, but it deletes without comparing", "同 token，但删除时不比较" },
     { "as token, but it extends without comparing", "同 token，但延长时不比较" },
     { "as token, but every attempt of a client has the same token",

@@ -123,42 +123,57 @@ static bool find_twin(const char *path, const char *name, const bwl_scenario *wo
     return true;
 }
 
-/* The file, and the twin that it names, can be loaded. */
-static bool is_good_file(const char *path)
+/* A world of the file, and that of the twin that it names.  False: they cannot be loaded. */
+static bool find_worlds(const char *path, unsigned which, bwl_scenario *ret_world,
+                        bool *ret_has_twin, bwl_scenario *ret_twin)
 {
-    bwl_text     fault[3];
-    bwl_scenario world, twin;
+    bwl_text    fault[3];
+    const char *name;
+    const char *holds;
 
-    if (!bwl_subject_find(path, &world, fault)) {
+    if (!bwl_lock_world_find(path, which, ret_world, fault)) {
         (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
         return false;
     }
-    const char *name = bwl_lock_file_twin(&world);
-    return name == NULL || find_twin(path, name, &world, &twin);
+    name  = bwl_lock_file_says(ret_world, "twin");
+    holds = bwl_lock_file_says(ret_world, "holds");
+    if (holds != NULL || ret_world->breaks != 0)
+        bwl_scenario_check(ret_world,
+                           holds != NULL ? bwl_invariant_named(holds) : ret_world->breaks);
+    *ret_has_twin = name != NULL;
+    return name == NULL || find_twin(path, name, ret_world, ret_twin);
 }
 
-/* The world of the file, and that of its twin.  Returns the number of failures. */
+/* All worlds of the file can be loaded. */
+static bool is_good_file(const char *path)
+{
+    bwl_scenario world, twin;
+    unsigned     count = 1;
+    bool         has_twin;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (!find_worlds(path, i, &world, &has_twin, &twin))
+            return false;
+        count = bwl_lock_file_worlds(&world);
+    }
+    return true;
+}
+
+/* Each world of the file, and that of its twin.  Returns the number of failures. */
 static unsigned run_file(const char *path, const settings *set, unsigned *number)
 {
-    bwl_text     fault[3];
     bwl_scenario world, twin;
-    const char  *name;
+    unsigned     failures = 0;
+    unsigned     count    = 1;
+    bool         has_twin;
 
-    if (!bwl_subject_find(path, &world, fault)) {
-        (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
-        return 1;
+    for (unsigned i = 0; i < count; i++) {
+        if (!find_worlds(path, i, &world, &has_twin, &twin))
+            return failures + 1;
+        count = bwl_lock_file_worlds(&world);
+        failures += !run_scenario(world, set, number);
+        failures += has_twin && !run_scenario(twin, set, number);
     }
-    name = bwl_lock_file_twin(&world);
-    if (world.breaks != 0)
-        world.invariants = world.breaks;
-    if ((world.breaks & BWL_INVARIANT_LIVE) != 0) {
-        world.rounds     = BWL_ANY;
-        world.tries_once = true;
-        world.wait_ms    = 0;
-    }
-    unsigned failures = !run_scenario(world, set, number);
-    if (name != NULL && (!find_twin(path, name, &world, &twin) || !run_scenario(twin, set, number)))
-        failures++;
     return failures;
 }
 

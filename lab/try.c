@@ -88,6 +88,9 @@ static int set_up(trial *t)
         return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
                             "type: --clients 2, or --clients 3");
     bwl_options_change(set, &t->world);
+    int status = bwl_options_start(set, &t->world);
+    if (status != 0)
+        return status;
     if (set->invariants != 0)
         t->world.invariants =
             set->invariants & ~(unsigned)BWL_INVARIANT_LIVE; /* it has a search of its own */
@@ -198,8 +201,7 @@ static void search_variants(trial *t)
     }
 }
 
-/* LIVE is checked with endless rounds, without waiting and without slow steps, which keeps the
- * number of worlds finite. */
+/* LIVE is checked without slow steps, which keeps the number of worlds finite. */
 static void search_for_dead_ends(trial *t)
 {
     bwl_scenario world  = t->world;
@@ -210,10 +212,7 @@ static void search_for_dead_ends(trial *t)
 
     if (t->set->invariants != 0 && (t->set->invariants & BWL_INVARIANT_LIVE) == 0)
         return;
-    world.invariants       = BWL_INVARIANT_LIVE;
-    world.rounds           = BWL_ANY;
-    world.tries_once       = true;
-    world.wait_ms          = 0;
+    bwl_scenario_check(&world, BWL_INVARIANT_LIVE);
     world.budget[BWL_SLOW] = 0;
     search.states_max      = DEAD_END_STATES;
     bwl_smallest_budgets(&world, &search, faults, smallest);
@@ -317,12 +316,7 @@ static bool write_schedule(const trial *t)
     }
     world = world_of(t, &variants[t->variant_of[worst - t->smallest]]);
     memcpy(world.budget, worst->budget, sizeof world.budget);
-    world.invariants = invariant;
-    if (invariant == BWL_INVARIANT_LIVE) {
-        world.rounds     = BWL_ANY;
-        world.tries_once = true;
-        world.wait_ms    = 0;
-    }
+    bwl_scenario_check(&world, invariant);
     picture = bwl_picture_of(&world, worst->path, worst->path_count, invariant);
     if (set->svg != NULL)
         is_good = write_drawing(set->svg, &picture);
@@ -347,6 +341,18 @@ static bwl_text faults_words(const trial *t)
     return t->faults_max == 0 ? budget : bwl_say("at most %u of %s", t->faults_max, budget.of);
 }
 
+static void print_start(const bwl_server_rules *rules)
+{
+    if (rules->start == NULL)
+        return;
+    if (rules->start_ms == 0)
+        bwl_put(stdout, "the key has %s at the start, without an expiry\n\n",
+                bwl_shown(rules->start).of);
+    else
+        bwl_put(stdout, "the key has %s at the start, for %" PRId64 " ms\n\n",
+                bwl_shown(rules->start).of, rules->start_ms);
+}
+
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
@@ -365,6 +371,7 @@ static int report(const trial *t, double seconds)
             (void)printf("lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n\n",
                          t->world.terms.lease_ms, t->world.wait_ms,
                          t->world.options.rules->pause_ms);
+        print_start(&t->world.server);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");

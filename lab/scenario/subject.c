@@ -196,15 +196,23 @@ static void complete(bwl_scenario *world)
         world->clocks.jump_ms = world->terms.lease_ms;
 }
 
+bool bwl_lock_world_find(const char *path, unsigned which, bwl_scenario *ret_world,
+                         bwl_text reterr[3])
+{
+    if (!bwl_lock_file_load(path, which, ret_world, reterr))
+        return false;
+    complete(ret_world);
+    return true;
+}
+
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3])
 {
     bwl_scenario world;
     const char  *meant;
 
-    if (bwl_names_lock_file(name)) {
-        if (!bwl_lock_file_load(name, &world, reterr))
-            return false;
-    } else if (bwl_subject_is_file(name)) {
+    if (bwl_names_lock_file(name))
+        return bwl_lock_world_find(name, 0, ret_world, reterr);
+    if (bwl_subject_is_file(name)) {
         if (!load_own(name, &world, reterr))
             return false;
     } else if (!find_known(name, &world)) {

@@ -2,7 +2,6 @@
  * subject.c -- the subjects of `try`.  See table.h.
  */
 #include "core/nearest.h"
-#include "lab/scenario/as_written.h"
 #include "lab/base/memory.h"
 #include "lab/mutant/mutant.h"
 #include "lab/scenario/lock_file.h"
@@ -57,24 +56,6 @@ static const bwl_scenario table[] = {
     ROW("set-nx-ex", "SET NX EX of a literal; DEL", IN_SECONDS(set_nx_ex, NULL)),
     ROW("setnx-expire-watch", "SETNX, then EXPIRE; DEL under WATCH",
         IN_SECONDS(setnx_expire_watch, &bwl_lab_rules_token_s)),
-
-    /* Listings that differ from their text. */
-    ROW("written-guard",
-        "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
-        IN_MS(written_guard, &bwl_lab_rules_milliseconds)),
-    ROW("written-way-3", "setnx-stamp-del as listed: a key that is gone counts as over",
-        IN_SECONDS(written_way_3, &bwl_lab_rules_seconds)),
-    ROW("written-watch-ttl",
-        "setnx-expire-watch as listed: TTL compared with -2, so nothing is repaired",
-        IN_SECONDS(written_watch_ttl, &bwl_lab_rules_token_s)),
-    ROW("written-watch-queued",
-        "setnx-expire-watch as listed: GET after MULTI, and QUEUED is no uuid",
-        IN_SECONDS(written_watch_queued, &bwl_lab_rules_token_s)),
-    ROW("written-watch-exec-first",
-        "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
-        IN_SECONDS(written_watch_exec_first, &bwl_lab_rules_token_s)),
-    ROW("written-watch-del", "setnx-expire-watch with DEL as its repair",
-        IN_SECONDS(written_watch_del, &bwl_lab_rules_token_s)),
 
     /* Mistakes that were planted. */
     ROW("token-delete-blind", "as token, but it deletes without comparing", PLANTED(DELETE_BLIND)),

@@ -44,6 +44,11 @@ def test_a_time_of_its_own_keeps_the_lease_of_the_file(lab):
     assert lab("run", lab.write("whole.lock", text.replace("EX 1", "EX lease"))).returncode == 0
 
 
+def test_a_script_with_a_command_that_the_lab_does_not_have_is_refused(lab):
+    text = GOOD.replace("DEL key", "EVAL `return redis.call('hset', KEYS[1], 'a', 1)` 1 key")
+    assert "it has no command hset" in lab.refuses("try", lab.write("it.lock", text), "--quiet")
+
+
 @pytest.mark.parametrize("start, why", [("1 ttl 5s", "for the key of a lock file"), ("stale", "are no times")])
 def test_only_the_key_of_a_lock_file_has_a_value_of_yours_at_the_start(lab, start, why):
     assert why in lab.refuses("try", "token", "--start", start)

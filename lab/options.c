@@ -1,7 +1,9 @@
 #include "lab/options.h"
 #include "core/nearest.h"
+#include "core/text.h"
 #include "lab/report/names.h"
 #include "lab/base/lang.h"
+#include "lab/base/memory.h"
 #include "lab/base/say.h"
 #include <getopt.h>
 #include <stdlib.h>
@@ -172,16 +174,12 @@ static bool read_budget(bwl_lab_options *set, unsigned budget, const char *text)
 
 static bool read_invariant(bwl_lab_options *set, const char *text)
 {
-    const char *labels[BWL_INVARIANTS_COUNT];
-    const char *meant;
+    const char *meant     = bwl_invariant_nearest(text);
     unsigned    invariant = bwl_invariant_named(text);
 
     set->invariants |= invariant;
     if (invariant != 0)
         return true;
-    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
-        labels[i] = bwl_invariant_label(1u << i);
-    meant = bwl_nearest(text, labels, BWL_INVARIANTS_COUNT);
     (void)bwl_complain(bwl_say("no invariant is called %s", bwl_shown(text).of), "",
                        meant != NULL ? bwl_say("did you mean --invariant '%s'?", meant).of
                                      : "type: bowline lab list");
@@ -207,6 +205,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
         return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
     case ID_PACE: return read_unsigned("pace", argument, PACE_MOST, &set->pace);
     case ID_INVARIANT: return read_invariant(set, argument);
+    case ID_START: set->start = argument; return true;
     case ID_SVG: set->svg = argument; return true;
     case ID_MERMAID: set->mermaid = true; return true;
     case ID_JSON: set->json = true; return true;
@@ -358,6 +357,37 @@ static bool take_language(int *argc, char **argv)
     argv[kept] = NULL;
     *argc      = kept;
     return is_good;
+}
+
+int bwl_options_start(const bwl_lab_options *set, bwl_scenario *world)
+{
+    static const char behind[] = " ttl ";
+
+    if (set->start == NULL)
+        return 0;
+    char *value = bwl_room_for(strlen(set->start) + 1, 1); /* worlds borrow it */
+    char *ttl   = strstr(strcpy(value, set->start), behind);
+    if (ttl != NULL) {
+        *ttl = '\0';
+        ttl += sizeof behind - 1;
+    }
+    world->server.start_ms = 0;
+    bwl_scenario_start(world, value);
+    bool is_file  = world->options.program != NULL;
+    bool has_time = world->options.rules != NULL && world->options.rules->unit_ns != 0;
+    if (!is_file && (world->server.start != NULL || (world->server.stale && !has_time)))
+        return bwl_complain(
+            bwl_say("--start %s is not possible with %s", bwl_shown(set->start).of, world->name),
+            world->server.stale ? "its values are no times"
+                                : "a value is for the key of a lock file",
+            "type: bowline lab try FILE.lock --start VALUE");
+    if (ttl != NULL && (world->server.start == NULL ||
+                        !bwl_duration_parse(&world->server.start_ms, ttl, strlen(ttl)) ||
+                        world->server.start_ms == 0))
+        return bwl_complain(
+            bwl_say("--start: %s is not the time that a value has left", bwl_shown(ttl).of), "",
+            "type: --start 'VALUE ttl 5s'");
+    return 0;
 }
 
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)

@@ -35,6 +35,8 @@ typedef enum bwl_lab_command {
     X(PACE, 0, "pace", "N", TRY | MATRIX,                                                          \
       "rate of a clock with the fault --rate, in per cent (what the drift covers)")                \
     X(INVARIANT, 'i', "invariant", "NAME", TRY, "check only this invariant; list shows the names") \
+    X(START, 0, "start", "VALUE", TRY,                                                             \
+      "what the key has at the start: nothing, stale, a value, 'VALUE ttl 5s'")                    \
     X(SVG, 0, "svg", "FILE", TRY, "write the shortest schedule as a drawing")                      \
     X(MERMAID, 0, "mermaid", NULL, TRY, "write the schedule as a diagram for Markdown")            \
     X(JSON, 0, "json", NULL, TRY, "write the schedule for replay and programs")                    \
@@ -67,6 +69,7 @@ typedef struct bwl_lab_options {
     bool            has_budget; /* a fault was named */
     uint8_t         budget[BWL_BUDGETS_COUNT];
     unsigned        invariants; /* 0: all */
+    const char     *start;      /* NULL: as the world has it */
     const char     *svg;
     const char     *html;
     const char     *server;
@@ -90,6 +93,9 @@ void bwl_options_help_on_format(FILE *out); /* the grammar of lock files */
 
 /* What the command line changes in a world, apart from its faults. */
 void bwl_options_change(const bwl_lab_options *set, bwl_scenario *world);
+
+/* --start.  0, or an exit status after a message. */
+int bwl_options_start(const bwl_lab_options *set, bwl_scenario *world);
 
 /* The commands of bowline-lab.  Each returns the exit status. */
 

@@ -9,6 +9,7 @@
 #include "core/nearest.h"
 #include "lab/base/lang.h"
 #include "lab/base/say.h"
+#include "lab/report/names.h"
 #include "lab/report/picture.h"
 #include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
@@ -61,6 +62,23 @@ static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_
         bwl_put(stdout, " -- EXPECTED not to break");
 }
 
+/* The faults with which it breaks too, one less than the file says; "": it does not. */
+static bwl_text fewer_faults(const bwl_scenario *s, const bwl_search *search)
+{
+    for (unsigned k = 1; k < BWL_BUDGETS_COUNT; k++) {
+        bwl_scenario less = *s;
+        if (s->budget[k] == 0)
+            continue;
+        less.budget[k]--;
+        bwl_finding found   = bwl_explore(&less, search);
+        bool        is_less = found.verdict == BWL_BROKEN;
+        bwl_finding_free(&found);
+        if (is_less)
+            return bwl_budget_words(less.budget);
+    }
+    return (bwl_text){ "" };
+}
+
 static bool run_scenario(bwl_scenario s, const settings *of_all, unsigned *number)
 {
     settings               set    = *of_all;
@@ -77,8 +95,12 @@ static bool run_scenario(bwl_scenario s, const settings *of_all, unsigned *numbe
     set.at_random = set.at_random || (s.is_vast && s.servers == 1);
     if (s.breaks != 0 && !set.is_asked)
         search.states_max = INT32_MAX; /* it ends with its finding */
-    found   = set.at_random ? bwl_random_walk(&s, &search) : bwl_explore(&s, &search);
-    is_good = is_as_expected(&s, &set, &found);
+    found          = set.at_random ? bwl_random_walk(&s, &search) : bwl_explore(&s, &search);
+    is_good        = is_as_expected(&s, &set, &found);
+    bwl_text fewer = is_good && s.breaks != 0 && s.options.program != NULL
+                         ? fewer_faults(&s, &search)
+                         : (bwl_text){ "" };
+    is_good        = is_good && fewer.of[0] == '\0';
     if (given->tap)
         bwl_put(stdout, "%sok %u - %s\n# ", is_good ? "" : "not ", ++*number, s.name);
     bwl_put(stdout,
@@ -86,6 +108,8 @@ static bool run_scenario(bwl_scenario s, const settings *of_all, unsigned *numbe
                           : "%-28s %9" PRIu64 " states %10" PRIu64 " steps %7.2f s  ",
             s.name, found.states, found.steps, found.seconds);
     print_verdict(&s, &set, &found);
+    if (fewer.of[0] != '\0')
+        bwl_put(stdout, " -- BUT it breaks with %s too", fewer.of);
     bwl_put(stdout, "\n");
     if (found.verdict == BWL_BROKEN && (given->draws || !is_good)) {
         bwl_put(stdout, "%s%s\n", prefix, bwl_tr(s.story));
@@ -128,42 +152,57 @@ static bool find_twin(const char *path, const char *name, const bwl_scenario *wo
     return true;
 }
 
-/* The file, and the twin that it names, can be loaded. */
-static bool is_good_file(const char *path)
+/* A world of the file, and that of the twin that it names.  False: they cannot be loaded. */
+static bool find_worlds(const char *path, unsigned which, bwl_scenario *ret_world,
+                        bool *ret_has_twin, bwl_scenario *ret_twin)
 {
-    bwl_text     fault[3];
-    bwl_scenario world, twin;
+    bwl_text    fault[3];
+    const char *name;
+    const char *holds;
 
-    if (!bwl_subject_find(path, &world, fault)) {
+    if (!bwl_lock_world_find(path, which, ret_world, fault)) {
         (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
         return false;
     }
-    const char *name = bwl_lock_file_twin(&world);
-    return name == NULL || find_twin(path, name, &world, &twin);
+    name  = bwl_lock_file_says(ret_world, "twin");
+    holds = bwl_lock_file_says(ret_world, "holds");
+    if (holds != NULL || ret_world->breaks != 0)
+        bwl_scenario_check(ret_world,
+                           holds != NULL ? bwl_invariant_named(holds) : ret_world->breaks);
+    *ret_has_twin = name != NULL;
+    return name == NULL || find_twin(path, name, ret_world, ret_twin);
 }
 
-/* The world of the file, and that of its twin.  Returns the number of failures. */
+/* All worlds of the file can be loaded. */
+static bool is_good_file(const char *path)
+{
+    bwl_scenario world, twin;
+    unsigned     count = 1;
+    bool         has_twin;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (!find_worlds(path, i, &world, &has_twin, &twin))
+            return false;
+        count = bwl_lock_file_worlds(&world);
+    }
+    return true;
+}
+
+/* Each world of the file, and that of its twin.  Returns the number of failures. */
 static unsigned run_file(const char *path, const settings *set, unsigned *number)
 {
-    bwl_text     fault[3];
     bwl_scenario world, twin;
-    const char  *name;
+    unsigned     failures = 0;
+    unsigned     count    = 1;
+    bool         has_twin;
 
-    if (!bwl_subject_find(path, &world, fault)) {
-        (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
-        return 1;
+    for (unsigned i = 0; i < count; i++) {
+        if (!find_worlds(path, i, &world, &has_twin, &twin))
+            return failures + 1;
+        count = bwl_lock_file_worlds(&world);
+        failures += !run_scenario(world, set, number);
+        failures += has_twin && !run_scenario(twin, set, number);
     }
-    name = bwl_lock_file_twin(&world);
-    if (world.breaks != 0)
-        world.invariants = world.breaks;
-    if ((world.breaks & BWL_INVARIANT_LIVE) != 0) {
-        world.rounds     = BWL_ANY;
-        world.tries_once = true;
-        world.wait_ms    = 0;
-    }
-    unsigned failures = !run_scenario(world, set, number);
-    if (name != NULL && (!find_twin(path, name, &world, &twin) || !run_scenario(twin, set, number)))
-        failures++;
     return failures;
 }
 

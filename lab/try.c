@@ -90,6 +90,9 @@ static int set_up(trial *t)
         return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
                             "type: --clients 2, or --clients 3");
     bwl_options_change(set, &t->world);
+    int status = bwl_options_start(set, &t->world);
+    if (status != 0)
+        return status;
     if (set->invariants != 0)
         t->world.invariants =
             set->invariants & ~(unsigned)BWL_INVARIANT_LIVE; /* it has a search of its own */
@@ -200,8 +203,7 @@ static void search_variants(trial *t)
     }
 }
 
-/* LIVE is checked with endless rounds, without waiting and without slow steps, which keeps the
- * number of worlds finite. */
+/* LIVE is checked without slow steps, which keeps the number of worlds finite. */
 static void search_for_dead_ends(trial *t)
 {
     bwl_scenario world  = t->world;
@@ -212,10 +214,7 @@ static void search_for_dead_ends(trial *t)
 
     if (t->set->invariants != 0 && (t->set->invariants & BWL_INVARIANT_LIVE) == 0)
         return;
-    world.invariants       = BWL_INVARIANT_LIVE;
-    world.rounds           = BWL_ANY;
-    world.tries_once       = true;
-    world.wait_ms          = 0;
+    bwl_scenario_check(&world, BWL_INVARIANT_LIVE);
     world.budget[BWL_SLOW] = 0;
     search.states_max      = DEAD_END_STATES;
     bwl_smallest_budgets(&world, &search, faults, smallest);
@@ -302,12 +301,7 @@ static bwl_scenario world_of_finding(const trial *t, unsigned invariant_number)
     bwl_scenario        world = world_of(t, &variants[t->variant_of[invariant_number]]);
 
     memcpy(world.budget, s->budget, sizeof world.budget);
-    world.invariants = 1u << invariant_number;
-    if (invariant_number == BWL_INVARIANT_NUMBER_LIVE) {
-        world.rounds     = BWL_ANY;
-        world.tries_once = true;
-        world.wait_ms    = 0;
-    }
+    bwl_scenario_check(&world, 1u << invariant_number);
     return world;
 }
 
@@ -389,6 +383,18 @@ static bool write_page(const trial *t)
     return bwl_output_close(&output);
 }
 
+static void print_start(const bwl_server_rules *rules)
+{
+    if (rules->start == NULL)
+        return;
+    if (rules->start_ms == 0)
+        bwl_put(stdout, "the key has %s at the start, without an expiry\n\n",
+                bwl_shown(rules->start).of);
+    else
+        bwl_put(stdout, "the key has %s at the start, for %" PRId64 " ms\n\n",
+                bwl_shown(rules->start).of, rules->start_ms);
+}
+
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
@@ -409,6 +415,7 @@ static int report(const trial *t, double seconds)
         else
             bwl_put(stdout, "lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n\n",
                     t->world.terms.lease_ms, t->world.wait_ms, t->world.options.rules->pause_ms);
+        print_start(&t->world.server);
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");

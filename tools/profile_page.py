@@ -13,6 +13,34 @@ import sys
 
 FIELDS = "name program protocol key value example expiry clock lease wait signal many wants fault note".split()
 
+LOCKS = pathlib.Path(__file__).resolve().parent.parent / "lab" / "locks"
+
+# The lock file of a profile, if it has another name.
+FILES = {"laravel-11": "laravel", "laravel-10": "laravel", "php-pidlock": "buffers", "java-jedislock": "jedis"}
+
+# Why a lock file cannot say it.
+PUSHES = "its release pushes to a list, and a lock file has one key"
+PUBLISHES = "its release publishes on a channel that is named after the key"
+FRACTION = "its value is a number with a fraction"
+NO_FILE = {
+    "python-redis-lock": PUSHES,
+    "walrus": PUSHES,
+    "spring": PUBLISHES,
+    "spring-6": PUBLISHES,
+    "bsm-redislock": "its scripts call GETRANGE",
+    "rueidislock": "a lock has several keys, and the server tracks who waits",
+    "shedlock": "its value has the time of day, and a release may keep the key",
+    "distributedlock": "its value begins with the host and the process",
+    "redisson": "a hash, and a channel that waiters subscribe to",
+    "redisson-fenced": "a hash, and a counter",
+    "symfony": "a sorted set",
+    "redis-py-2.7": FRACTION,
+    "redis-py-2.9": FRACTION,
+    "redis-mutex": FRACTION,
+    "redis-mutex-3": FRACTION,
+    "crowdtap-redis-lock": "its value has a time and two other numbers",
+}
+
 INTRO = """\
 # Locks of other programs
 
@@ -49,6 +77,9 @@ and `bowline run` give the reason. A key with an expiry is free when it expires.
 
 %sp and %ss below stand for the prefix of the key and for the name of the lock.
 
+A [lock file](lock-files.md) says in text what the library itself does on one server: with it, the lab tries that lock. Its scripts send the same commands as those of the
+library, in our words; the release that some send after a failed attempt is left out, as it finds another token.
+
 This page is generated from the table in `src/engine/redis/profile.c`, which says where each row was read: `make docs`.
 """
 
@@ -69,6 +100,16 @@ def rows(text):
         if kind != "profile" or len(fields) != len(FIELDS):
             raise ValueError(f"not a line of the table: {line}")
         yield dict(zip(FIELDS, fields))
+
+
+def lock_file(name):
+    """Where it is, or why there is none; an error for a profile about which nothing is known."""
+    file = f"{FILES.get(name, name)}.lock"
+    if name in NO_FILE:
+        return f"no lock file: {NO_FILE[name]}"
+    if not (LOCKS / file).exists():
+        raise ValueError(f"{name} has no lock file, and no reason for that in NO_FILE")
+    return f"as a lock file: [{file}](../lab/locks/{file})"
 
 
 def page(table):
@@ -98,6 +139,7 @@ def page(table):
             lines.append(f"- a release also does: {words}{many} " + " and ".join(f"`{name}`" for name in names))
         if row["many"]:
             lines.append(f"- on several servers: `redlock://HOST1,HOST2,HOST3/?profile={row['name']}`")
+        lines.append(f"- {lock_file(row['name'])}")
         if row["fault"]:
             lines.append(f"- at risk: {row['fault']}")
         if row["note"]:

@@ -45,7 +45,7 @@ const char *bwl_tr(const char *english)
 {
     static const bwl_translations *const tables[] = {
         &bwl_zh,       &bwl_zh_diagrams, &bwl_zh_explain,   &bwl_zh_lock_files,
-        &bwl_zh_locks, &bwl_zh_pages,    &bwl_zh_scenarios,
+        &bwl_zh_locks, &bwl_zh_pages,    &bwl_zh_scenarios, &bwl_zh_settings,
     };
     const char *chinese = NULL;
 

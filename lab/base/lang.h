@@ -46,3 +46,4 @@ extern const bwl_translations bwl_zh_lock_files;
 extern const bwl_translations bwl_zh_locks;
 extern const bwl_translations bwl_zh_pages;
 extern const bwl_translations bwl_zh_scenarios;
+extern const bwl_translations bwl_zh_settings;

@@ -128,8 +128,11 @@ static int call(lua_State *state)
     bwl_call        made = { .word = (uint8_t)word_named(luaL_checkstring(state, 1)) };
     bwl_model_reply reply;
 
-    if (made.word == BWL_CALL_NONE || made.word == BWL_CALL_EVAL || made.word == BWL_CALL_WATCH ||
-        made.word == BWL_CALL_UNWATCH)
+    if (made.word == BWL_CALL_NONE) /* a server may have it */
+        exit(bwl_complain(bwl_say("the lab cannot run this script"),
+                          bwl_say("it has no command %s", bwl_shown(lua_tostring(state, 1)).of).of,
+                          "type: bowline lab --help format  for the commands that it has"));
+    if (made.word == BWL_CALL_EVAL || made.word == BWL_CALL_WATCH || made.word == BWL_CALL_UNWATCH)
         return luaL_error(state, "the lab has no command %s in a script", lua_tostring(state, 1));
     for (int i = 2; i <= lua_gettop(state); i++) {
         if (made.args_count == BWL_CALL_ARGS_MAX)

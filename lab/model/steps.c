@@ -32,7 +32,10 @@ static unsigned      made_count;
 int64_t bwl_model_value_of_text(const bwl_lock_program *program, const char *bytes, size_t size)
 {
     unsigned i = 0;
+    uint64_t number;
 
+    if (bwl_number_parse(&number, bytes, size, BWL_MODEL_TEXT - 1))
+        return (int64_t)number;
     for (unsigned k = 0; k < program->texts_count; k++)
         if (program->texts[k].size == size && memcmp(program->texts[k].bytes, bytes, size) == 0)
             return bwl_model_text_value(program, k);
@@ -43,7 +46,8 @@ int64_t bwl_model_value_of_text(const bwl_lock_program *program, const char *byt
     if (i == made_count) {
         char *kept = bwl_room_for(size + 1, 1);
         memcpy(kept, bytes, size);
-        made[made_count++] = (bwl_lock_text){ kept, size, bwl_hash(bytes, size) };
+        made[made_count++] =
+            (bwl_lock_text){ .bytes = kept, .size = size, .hash = bwl_hash(bytes, size) };
     }
     return BWL_MODEL_TEXT + ((int64_t)(MADE_FROM + i) << TEXT_BITS);
 }

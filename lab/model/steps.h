@@ -16,8 +16,8 @@ bwl_model_reply bwl_model_step(bwl_model_redis *r, const bwl_model_command_args 
 /* The value of the i-th text of a file: a number if its text is one. */
 int64_t bwl_model_text_value(const bwl_lock_program *program, unsigned i);
 
-/* The value of any text: one of the file, or one that a script has made.  -1: there is no room for
- * more. */
+/* The value of any text: a number, a text of the file, one of another program, or one that a script
+ * has made.  -1: there is no room for more. */
 int64_t bwl_model_value_of_text(const bwl_lock_program *program, const char *bytes, size_t size);
 
 /* The text of a value; NULL: it is a number, or a token, whose number is *ret_token. */

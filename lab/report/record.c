@@ -57,6 +57,7 @@ static const record_field fields[] = {
     { "renews", FIELD_BOOL, AT(terms.renews), 0, 1 },
     { "tries_once", FIELD_BOOL, AT(tries_once), 0, 1 },
     { "stale", FIELD_BOOL, AT(server.stale), 0, 1 },
+    { "start_ms", FIELD_MS, AT(server.start_ms), 0, FIELD_MS_MAX },
     { "fences", FIELD_BOOL, AT(server.fences), 0, 1 },
     { "chances", FIELD_BOOL, AT(chances), 0, 1 },
     { "fine", FIELD_BOOL, AT(fine), 0, 1 },
@@ -114,6 +115,11 @@ static void read_world_member(bwl_json *r, const char *name, void *arg)
 {
     bwl_record *record = arg;
 
+    if (strcmp(name, "start") == 0) {
+        if (bwl_json_string(r, record->start, sizeof record->start))
+            bwl_scenario_start(&record->world, record->start);
+        return;
+    }
     for (size_t i = 0; i < FIELDS_COUNT; i++)
         if (strcmp(name, fields[i].name) == 0) {
             (void)read_field(r, &record->world, &fields[i]); /* the fault is recorded */
@@ -343,6 +349,8 @@ bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, cons
     }
     *ret_record            = record;
     ret_record->world.name = ret_record->subject;
+    if (record.world.server.start == record.start)
+        ret_record->world.server.start = ret_record->start;
     return true;
 }
 
@@ -391,6 +399,10 @@ static void put_world(FILE *out, const bwl_scenario *s)
     for (size_t i = 0; i < FIELDS_COUNT; i++) {
         bwl_put(out, "%s\"%s\": ", i == 0 ? "" : ", ", fields[i].name);
         put_field(out, s, &fields[i]);
+    }
+    if (s->server.start != NULL) {
+        bwl_put(out, ", \"start\": ");
+        bwl_json_put_string(out, s->server.start);
     }
     bwl_put(out, "},\n  \"budget\": {");
     for (unsigned i = 1, count = 0; i < BWL_BUDGETS_COUNT; i++)

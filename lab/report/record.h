@@ -21,7 +21,8 @@ typedef struct bwl_record {
     char            subject[BWL_RECORD_NAME_MAX]; /* see bwl_subject_find */
     char            version[32];                  /* of the bowline that wrote it */
     bwl_scenario    world;
-    unsigned        broken; /* the invariant that is broken at the end */
+    char            start[BWL_RECORD_NAME_MAX]; /* of the world, see bwl_scenario_start */
+    unsigned        broken;                     /* the invariant that is broken at the end */
     unsigned        path_count;
     bwl_transition *path; /* freed by bwl_record_free */
 } bwl_record;

@@ -6,6 +6,7 @@
  * lab replaces that.
  */
 #include "lab/scenario/lock_file.h"
+#include "core/nearest.h"
 #include "core/text.h"
 #include "lab/model/script.h"
 #include "lab/base/lang.h"
@@ -22,7 +23,7 @@ enum {
     PAUSES_PER_LEASE = 3,
     LAB_LEASE_MS     = 30,
     NS_PER_S         = 1000000000,
-    NAME_MAX_HERE    = 60
+    NAME_MAX_HERE    = 56
 };
 
 bool bwl_names_lock_file(const char *name)
@@ -33,14 +34,16 @@ bool bwl_names_lock_file(const char *name)
     return size >= sizeof end && strcmp(name + size - (sizeof end - 1), end) == 0;
 }
 
-/* The name without its directory and its end. */
-static bwl_text name_of(const char *path)
+/* The name without its directory and its end; with a number, if it is not the first world. */
+static bwl_text name_of(const char *path, unsigned which)
 {
     const char *slash = strrchr(path, '/');
     const char *name  = slash != NULL ? slash + 1 : path;
     size_t      size  = strlen(name) - strlen(".lock");
 
-    return bwl_say("%.*s", (int)(size < NAME_MAX_HERE ? size : NAME_MAX_HERE), name);
+    int shown = (int)(size < NAME_MAX_HERE ? size : NAME_MAX_HERE);
+
+    return which == 0 ? bwl_say("%.*s", shown, name) : bwl_say("%.*s/%u", shown, name, which + 1);
 }
 
 static bool has_seconds(const bwl_lock_program *program)
@@ -100,10 +103,18 @@ static const setting settings[] = {
     { "delay", MS, AT(clocks.delay_ms), 1, 1000000 },
     { "skew", MS, AT(clocks.skew_ms[1]), -1000000, 1000000 },
     { "wall-step", MS, AT(clocks.wall_ms), -1000000, 1000000 },
+    { "ttl", MS, AT(server.start_ms), 1, 1000000 },
     { "poll", MS, 0, 1, 1000000 }, /* of the rules */
 };
 
 #undef AT
+
+enum { SETTINGS = sizeof settings / sizeof settings[0] };
+
+/* Settings of other kinds. */
+static const char *const other_settings[] = { "fine", "start", "breaks", "holds", "twin" };
+
+enum { OTHER_SETTINGS = sizeof other_settings / sizeof other_settings[0] };
 
 static bool read_value(const setting *s, const char *value, int64_t *ret_number)
 {
@@ -127,10 +138,12 @@ static bool apply(const bwl_lab_setting *said, bwl_lock_program *program, bwl_sc
     int64_t  value;
 
     for (const bwl_lab_setting *is = program->settings; is < said; is++)
-        if (strcmp(is->name, said->name) == 0)
+        if (is->world == said->world && strcmp(is->name, said->name) == 0)
             return false; /* twice */
     if (strcmp(said->name, "twin") == 0)
-        return true; /* see bwl_lock_file_twin */
+        return true; /* see bwl_lock_file_says */
+    if (strcmp(said->name, "holds") == 0)
+        return bwl_invariant_named(said->value) != 0;
     if (strcmp(said->name, "breaks") == 0) {
         world->breaks = bwl_invariant_named(said->value);
         return world->breaks != 0;
@@ -140,19 +153,21 @@ static bool apply(const bwl_lab_setting *said, bwl_lock_program *program, bwl_sc
         return strcmp(said->value, "yes") == 0;
     }
     if (strcmp(said->name, "start") == 0) {
-        world->server.stale = true;
-        return strcmp(said->value, "stale") == 0;
+        bwl_scenario_start(world, said->value);
+        return true;
     }
     if (budget != 0 && bwl_number_parse(&number, said->value, strlen(said->value), BWL_ANY - 1)) {
         world->budget[budget] = (uint8_t)number;
         return true;
     }
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    for (size_t i = 0; i < SETTINGS; i++) {
         const setting *s = &settings[i];
         if (strcmp(s->name, said->name) != 0)
             continue;
         if (!read_value(s, said->value, &value))
             return false;
+        if (s->offset == offsetof(bwl_scenario, server.start_ms) && world->server.start == NULL)
+            return false; /* of which key? */
         if (s->offset == 0)
             program->rules.pause_ms = value;
         else if (s->kind == COUNT)
@@ -199,16 +214,30 @@ char *bwl_lock_file_read(const char *path, size_t *ret_size)
     return NULL;
 }
 
-/* NULL: none. */
-static const char *script_fault_of(const bwl_lock_program *program)
+/* Refuses a script that Lua cannot compile.  Lua says script:2: and counts from the first line of
+ * the text. */
+static bool check_scripts(const char *path, const bwl_lock_program *program, bwl_text reterr[3])
 {
-    const char *fault = NULL;
-
-    for (unsigned i = 0; i < program->calls_count && fault == NULL; i++)
-        if (program->calls[i].word == BWL_CALL_EVAL)
-            fault = bwl_model_script_fault(&program->texts[program->calls[i].args[0].number]);
-    return fault;
+    for (unsigned i = 0; i < program->calls_count; i++) {
+        const bwl_call *call = &program->calls[i];
+        if (call->word != BWL_CALL_EVAL)
+            continue;
+        const bwl_lock_text *script = &program->texts[call->args[0].number];
+        const char          *fault  = bwl_model_script_fault(script);
+        unsigned             line   = 1;
+        int                  size   = 0;
+        if (fault == NULL)
+            continue;
+        (void)sscanf(fault, "script:%u: %n", &line, &size);
+        return bwl_refuse(reterr,
+                          bwl_say("%s:%u: the script of this EVAL is wrong", bwl_shown(path).of,
+                                  script->line + line - 1),
+                          bwl_shown(fault + size), "type: bowline lab --help format");
+    }
+    return true;
 }
+
+/* ---- worlds ---------------------------------------------------------------------------------- */
 
 static void set_world(bwl_lock_program *program, bwl_scenario *ret_world)
 {
@@ -238,6 +267,70 @@ static void complete(bwl_lock_program *program, bwl_scenario *world)
         world->extend_ms = world->terms.lease_ms;
 }
 
+static bool is_known(const char *name, const char **ret_meant)
+{
+    const char *names[SETTINGS + OTHER_SETTINGS + BWL_BUDGETS_COUNT];
+    size_t      count = 0;
+
+    for (size_t i = 0; i < SETTINGS; i++)
+        names[count++] = settings[i].name;
+    for (size_t i = 0; i < OTHER_SETTINGS; i++)
+        names[count++] = other_settings[i];
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        names[count++] = bwl_budget_label((bwl_budget)i);
+    *ret_meant = bwl_nearest(name, names, count);
+    return *ret_meant != NULL && strcmp(*ret_meant, name) == 0;
+}
+
+static bool refuse_setting(const char *path, const bwl_lab_setting *said, bwl_text reterr[3])
+{
+    bwl_text    where = bwl_say("%s:%u:%u", bwl_shown(path).of, said->line, said->column);
+    bool        names = strcmp(said->name, "breaks") == 0 || strcmp(said->name, "holds") == 0;
+    const char *meant;
+
+    if (names && bwl_invariant_named(said->value) == 0) {
+        meant = bwl_invariant_nearest(said->value);
+        return bwl_refuse(
+            reterr, bwl_say("%s: no invariant is called %s", where.of, bwl_shown(said->value).of),
+            bwl_say("%s", ""),
+            meant != NULL ? bwl_say("did you mean %s \"%s\"?", said->name, meant).of
+                          : "type: bowline lab list  to see their names");
+    }
+    if (is_known(said->name, &meant))
+        return bwl_refuse(
+            reterr,
+            bwl_say("%s: the lab does not understand this value of %s", where.of, said->name),
+            bwl_say("a setting stands once in a line, and its value has bounds"),
+            "type: bowline lab --help format");
+    return bwl_refuse(
+        reterr, bwl_say("%s: the lab has no setting %s", where.of, bwl_shown(said->name).of),
+        bwl_say("%s", ""),
+        meant != NULL ? bwl_say("did you mean %s?", meant).of : "type: bowline lab --help format");
+}
+
+static bool make_world(const char *path, bwl_lock_program *program, unsigned which,
+                       bwl_scenario *ret_world, bwl_text reterr[3])
+{
+    set_world(program, ret_world);
+    for (unsigned i = 0; i < program->settings_count; i++)
+        if (program->settings[i].world == which &&
+            !apply(&program->settings[i], program, ret_world))
+            return refuse_setting(path, &program->settings[i], reterr);
+    complete(program, ret_world);
+    return true;
+}
+
+/* The settings of the others are not needed any more. */
+static void keep_world(bwl_lock_program *program, unsigned which)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < program->settings_count; i++)
+        if (program->settings[i].world == which)
+            program->settings[kept++] = program->settings[i];
+    program->settings_count = (uint8_t)kept;
+}
+
 /* Machines and compiled scripts refer to a program, so none is freed. */
 static bwl_lock_program *new_program(void)
 {
@@ -253,7 +346,8 @@ static bwl_lock_program *new_program(void)
     return &made->program;
 }
 
-bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3])
+bool bwl_lock_file_load(const char *path, unsigned which, bwl_scenario *ret_world,
+                        bwl_text reterr[3])
 {
     size_t              size    = 0;
     char               *bytes   = bwl_lock_file_read(path, &size);
@@ -263,44 +357,35 @@ bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text rete
     if (bytes == NULL)
         return bwl_refuse(reterr, bwl_say("%s cannot be read", bwl_shown(path).of),
                           bwl_shown(strerror(errno)), "type: bowline lab list");
-    bool is_good = bwl_lock_program_parse(program, name_of(path).of, bytes, size, &error);
+    bool is_good = bwl_lock_program_parse(program, name_of(path, which).of, bytes, size, &error);
     free(bytes);
     if (!is_good)
         return bwl_refuse(
             reterr,
             bwl_say("%s:%u:%u: this is no lock file", bwl_shown(path).of, error.line, error.column),
             bwl_say("%s", error.text), "type: bowline lab --help format");
-    const char *wrong = script_fault_of(program);
-    if (wrong != NULL) {
-        (void)bwl_refuse(reterr, bwl_say("%s: a script of it is wrong", bwl_shown(path).of),
-                         bwl_shown(wrong), "type: bowline lab --help format");
+    if (!check_scripts(path, program, reterr))
         return false;
-    }
-    set_world(program, ret_world);
-    for (unsigned i = 0; i < program->settings_count; i++) {
-        const bwl_lab_setting said = program->settings[i];
-        if (apply(&program->settings[i], program, ret_world))
-            continue;
-        return bwl_refuse(
-            reterr,
-            bwl_say("%s:%u:%u: the lab does not understand this setting", bwl_shown(path).of,
-                    said.line, said.column),
-            bwl_say(
-                "lab: has clients, rounds, lease, wait, poll, extend, answer, "
-                "delay, skew, wall-step, fine yes, start stale, breaks \"INVARIANT\", twin NAME, "
-                "and the faults, each once"),
-            "type: bowline lab --help format");
-    }
-    complete(program, ret_world);
-    return true;
+    for (unsigned i = 0; i < program->worlds_count; i++)
+        if (!make_world(path, program, i, ret_world, reterr))
+            return false;
+    keep_world(program, which);
+    return make_world(path, program, which, ret_world, reterr);
 }
 
-const char *bwl_lock_file_twin(const bwl_scenario *world)
+unsigned bwl_lock_file_worlds(const bwl_scenario *world)
+{
+    unsigned count = world->options.program->worlds_count;
+
+    return count > 0 ? count : 1;
+}
+
+const char *bwl_lock_file_says(const bwl_scenario *world, const char *name)
 {
     const bwl_lock_program *program = world->options.program;
 
     for (unsigned i = 0; i < program->settings_count; i++)
-        if (strcmp(program->settings[i].name, "twin") == 0)
+        if (strcmp(program->settings[i].name, name) == 0)
             return program->settings[i].value;
     return NULL;
 }
@@ -319,7 +404,7 @@ void bwl_lock_files_installed(void (*each)(const char *name, const char *story))
         bwl_scenario world;
         bwl_text     fault[3];
         bwl_text     path = bwl_say("%s/%s", BWL_LOCKS_DIRECTORY, entries[i]->d_name);
-        if (bwl_lock_file_load(path.of, &world, fault))
+        if (bwl_lock_file_load(path.of, 0, &world, fault))
             each(entries[i]->d_name, world.story);
         free(entries[i]);
     }

@@ -13,13 +13,17 @@ bool bwl_names_lock_file(const char *name);
  * installed.  The caller frees them.  NULL: errno. */
 char *bwl_lock_file_read(const char *path, size_t *ret_size);
 
-/* Its world.  The program stays in memory: machines refer to it.  False: reterr has what, why, and
- * what to type. */
-bool bwl_lock_file_load(const char *path, bwl_scenario *ret_world, bwl_text reterr[3]);
+/* One of its worlds, from 0: that of the which-th line with lab:.  The program stays in memory:
+ * machines refer to it.  False: reterr has what, why, and what to type. */
+bool bwl_lock_file_load(const char *path, unsigned which, bwl_scenario *ret_world,
+                        bwl_text reterr[3]);
+
+/* How many it has, at least 1. */
+unsigned bwl_lock_file_worlds(const bwl_scenario *world);
 
 /* Calls `each` with the name and the story of every lock file that is installed, in order. */
 void bwl_lock_files_installed(void (*each)(const char *name, const char *story));
 
-/* The corrected lock that holds in the same world, as the file says: a file beside it.  NULL: it
- * names none. */
-const char *bwl_lock_file_twin(const bwl_scenario *world);
+/* What the line says about itself.  twin: a corrected lock that holds in the same world, a file
+ * beside it.  holds: an invariant.  NULL: nothing. */
+const char *bwl_lock_file_says(const bwl_scenario *world, const char *name);

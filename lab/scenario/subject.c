@@ -2,7 +2,6 @@
  * subject.c -- the subjects of `try`.  See table.h.
  */
 #include "core/nearest.h"
-#include "lab/scenario/as_written.h"
 #include "lab/base/memory.h"
 #include "lab/mutant/mutant.h"
 #include "lab/scenario/lock_file.h"
@@ -60,24 +59,6 @@ static const bwl_scenario table[] = {
 
     ROW("token-chosen", "as token, but every client has the same value: ?token=",
         IN_MS(token_chosen, &bwl_lab_rules_literal)),
-
-    /* Listings that differ from their text. */
-    ROW("written-guard",
-        "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
-        IN_MS(written_guard, &bwl_lab_rules_milliseconds)),
-    ROW("written-way-3", "setnx-stamp-del as listed: a key that is gone counts as over",
-        IN_SECONDS(written_way_3, &bwl_lab_rules_seconds)),
-    ROW("written-watch-ttl",
-        "setnx-expire-watch as listed: TTL compared with -2, so nothing is repaired",
-        IN_SECONDS(written_watch_ttl, &bwl_lab_rules_token_s)),
-    ROW("written-watch-queued",
-        "setnx-expire-watch as listed: GET after MULTI, and QUEUED is no uuid",
-        IN_SECONDS(written_watch_queued, &bwl_lab_rules_token_s)),
-    ROW("written-watch-exec-first",
-        "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
-        IN_SECONDS(written_watch_exec_first, &bwl_lab_rules_token_s)),
-    ROW("written-watch-del", "setnx-expire-watch with DEL as its repair",
-        IN_SECONDS(written_watch_del, &bwl_lab_rules_token_s)),
 
     /* Mistakes that were planted. */
     ROW("token-delete-blind", "as token, but it deletes without comparing", PLANTED(DELETE_BLIND)),
@@ -199,15 +180,23 @@ static void complete(bwl_scenario *world)
         world->clocks.jump_ms = world->terms.lease_ms;
 }
 
+bool bwl_lock_world_find(const char *path, unsigned which, bwl_scenario *ret_world,
+                         bwl_text reterr[3])
+{
+    if (!bwl_lock_file_load(path, which, ret_world, reterr))
+        return false;
+    complete(ret_world);
+    return true;
+}
+
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3])
 {
     bwl_scenario world;
     const char  *meant;
 
-    if (bwl_names_lock_file(name)) {
-        if (!bwl_lock_file_load(name, &world, reterr))
-            return false;
-    } else if (bwl_subject_is_file(name)) {
+    if (bwl_names_lock_file(name))
+        return bwl_lock_world_find(name, 0, ret_world, reterr);
+    if (bwl_subject_is_file(name)) {
         if (!load_own(name, &world, reterr))
             return false;
     } else if (!find_known(name, &world)) {

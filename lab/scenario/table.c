@@ -14,20 +14,13 @@
 
 enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, STEP_MS = 30, TRUE_PACE = 100 };
 
-const bwl_compat_rules bwl_lab_rules_literal      = { .value = BWL_VALUE_LITERAL, .literal = "1" };
-const bwl_compat_rules bwl_lab_rules_literal_s    = { .value            = BWL_VALUE_LITERAL,
-                                                      .literal          = "1",
-                                                      .lease_in_seconds = true };
-const bwl_compat_rules bwl_lab_rules_token        = { .value = BWL_VALUE_TOKEN };
-const bwl_compat_rules bwl_lab_rules_token_s      = { .value            = BWL_VALUE_TOKEN,
-                                                      .lease_in_seconds = true };
-const bwl_compat_rules bwl_lab_rules_seconds      = { .value   = BWL_VALUE_DECIMAL,
-                                                      .unit_ns = 1000000000,
-                                                      .clock   = BWL_CLOCK_OF_CLIENT };
-const bwl_compat_rules bwl_lab_rules_milliseconds = { .value    = BWL_VALUE_DECIMAL,
-                                                      .unit_ns  = 1000000,
-                                                      .extra_ns = 1000000,
-                                                      .clock    = BWL_CLOCK_OF_CLIENT };
+const bwl_compat_rules bwl_lab_rules_literal   = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+const bwl_compat_rules bwl_lab_rules_literal_s = { .value            = BWL_VALUE_LITERAL,
+                                                   .literal          = "1",
+                                                   .lease_in_seconds = true };
+const bwl_compat_rules bwl_lab_rules_token     = { .value = BWL_VALUE_TOKEN };
+const bwl_compat_rules bwl_lab_rules_token_s   = { .value            = BWL_VALUE_TOKEN,
+                                                   .lease_in_seconds = true };
 
 static const bwl_scenario table[] = {
     /* ---- what must hold: every invariant, in every state ------------------------------------- */

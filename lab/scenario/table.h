@@ -34,3 +34,7 @@ const bwl_scenario *bwl_subject_at(size_t i);
  * A name with a / in it, or that ends in .so, is a file with a protocol of the user.  False: reterr
  * has what, why, and what to type. */
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3]);
+
+/* The same for a lock file, in its which-th world, from 0: see lock_file.h. */
+bool bwl_lock_world_find(const char *path, unsigned which, bwl_scenario *ret_world,
+                         bwl_text reterr[3]);

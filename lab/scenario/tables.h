@@ -58,8 +58,6 @@ extern const bwl_compat_rules bwl_lab_rules_literal;
 extern const bwl_compat_rules bwl_lab_rules_literal_s;
 extern const bwl_compat_rules bwl_lab_rules_token;
 extern const bwl_compat_rules bwl_lab_rules_token_s;
-extern const bwl_compat_rules bwl_lab_rules_seconds; /* a stamp, by the clock of the client */
-extern const bwl_compat_rules bwl_lab_rules_milliseconds;
 
 #define BY_RULES(RULES)    .options.rules = &bwl_lab_rules_##RULES
 #define BY_RULES_2S(RULES) .options.rules = &bwl_lab_rules_##RULES, .terms.lease_ms = 2000

@@ -1,5 +1,6 @@
 #include "lab/world/scenario.h"
 #include "lab/base/lang.h"
+#include "core/nearest.h"
 
 #include <string.h>
 
@@ -86,4 +87,31 @@ unsigned bwl_invariant_named(const char *label)
         if (strcmp(bwl_invariant_label(1u << i), label) == 0)
             return 1u << i;
     return 0;
+}
+
+const char *bwl_invariant_nearest(const char *label)
+{
+    const char *labels[BWL_INVARIANTS_COUNT];
+
+    for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
+        labels[i] = bwl_invariant_label(1u << i);
+    return bwl_nearest(label, labels, BWL_INVARIANTS_COUNT);
+}
+
+void bwl_scenario_start(bwl_scenario *s, const char *value)
+{
+    bool is_value = strcmp(value, "stale") != 0 && strcmp(value, "nothing") != 0;
+
+    s->server.stale = strcmp(value, "stale") == 0;
+    s->server.start = is_value ? value : NULL;
+}
+
+void bwl_scenario_check(bwl_scenario *s, unsigned flags)
+{
+    s->invariants = flags;
+    if (flags != BWL_INVARIANT_LIVE)
+        return;
+    s->rounds     = BWL_ANY;
+    s->tries_once = true;
+    s->wait_ms    = 0;
 }

@@ -130,6 +130,9 @@ unsigned bwl_budget_named(const char *label);
 /* The flag of the invariant with this label; 0: none. */
 unsigned bwl_invariant_named(const char *label);
 
+/* The label that a misspelled one is most like; NULL: none is near. */
+const char *bwl_invariant_nearest(const char *label);
+
 enum { BWL_CLIENTS_MAX = 3, BWL_SERVERS_MAX = 5 };
 
 typedef struct bwl_clock_rules {
@@ -143,12 +146,14 @@ typedef struct bwl_clock_rules {
 } bwl_clock_rules;
 
 typedef struct bwl_server_rules {
-    bool     stale;      /* starts with a key whose timestamp has expired */
-    bool     fences;     /* it counts grants and returns the number */
-    bool     keeps_all;  /* RESTORE brings back all data */
-    bool     has_run_id; /* a client that reconnects sees a restart */
-    bool     young_wait; /* a server has no vote for a lease after its start */
-    unsigned evicts;     /* flags 1 << key: keys that may be evicted (the lock) */
+    bool        stale;      /* starts with a key whose timestamp has expired */
+    const char *start;      /* of a lock file: ... with this value; NULL: without a key */
+    bwl_ms      start_ms;   /* its TTL; 0: none */
+    bool        fences;     /* it counts grants and returns the number */
+    bool        keeps_all;  /* RESTORE brings back all data */
+    bool        has_run_id; /* a client that reconnects sees a restart */
+    bool        young_wait; /* a server has no vote for a lease after its start */
+    unsigned    evicts;     /* flags 1 << key: keys that may be evicted (the lock) */
 } bwl_server_rules;
 
 typedef struct bwl_queue_rules {
@@ -188,3 +193,10 @@ typedef struct bwl_scenario {
     unsigned breaks;
     unsigned steps;
 } bwl_scenario;
+
+/* What the key has at the start: `nothing`, `stale`, or a value; the text is borrowed. */
+void bwl_scenario_start(bwl_scenario *s, const char *value);
+
+/* Checks these invariants and no others.  LIVE needs endless rounds, and no waiting, which keeps
+ * the number of worlds finite. */
+void bwl_scenario_check(bwl_scenario *s, unsigned flags);

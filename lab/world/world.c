@@ -2,7 +2,7 @@
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/inside.h"
-#include "lab/model/words.h"
+#include "lab/model/steps.h"
 #include <string.h>
 
 enum { BORROWED_MS = 20 }; /* the TTL of a key that another program takes for a while */
@@ -75,6 +75,20 @@ static void leave_stale_key(bwl_world *w)
     w->servers[BWL_ONLY].key_excused = true;
 }
 
+/* The key of a lock file, with a value of another program. */
+static void leave_key(bwl_world *w)
+{
+    const bwl_server_rules *rules = &w->scenario->server;
+    bwl_model_redis        *redis = &w->servers[BWL_ONLY].redis;
+    int64_t                 value =
+        bwl_model_value_of_text(w->scenario->options.program, rules->start, strlen(rules->start));
+
+    bwl_model_set(redis, BWL_MODEL_LOCK, value, BWL_TOKEN_FOREIGN);
+    if (rules->start_ms != 0)
+        (void)bwl_model_expire(redis, BWL_MODEL_LOCK, rules->start_ms);
+    w->servers[BWL_ONLY].key_excused = true;
+}
+
 void bwl_world_start(bwl_world *w, const bwl_scenario *s)
 {
     assert(s->clients <= BWL_CLIENTS_MAX);
@@ -84,6 +98,8 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
         bwl_model_redis_start(&w->servers[k].redis, BWL_BEGINNING_WALL_MS);
     if (s->server.stale)
         leave_stale_key(w);
+    if (s->server.start != NULL)
+        leave_key(w);
     assert(s->servers == 1 || !s->protocol->uses_push);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         assert(s->servers == 1 || s->budget[i] == 0 || !bwl_budget_wants_one_server((bwl_budget)i));
@@ -166,12 +182,20 @@ typedef struct past {
     int64_t        left;
 } past;
 
+/* A lock file may create the key with any command of its acquire, and no other. */
+static bool may_create(const bwl_message *message)
+{
+    return is_acquire((bwl_redis_command)message->command) ||
+           (message->command == REDIS_STEP && message->acquires);
+}
+
 /* Some protocols take over an expired lock, or set its TTL. */
 static bool may_take_over(const bwl_message *message)
 {
     return message->acquires &&
-           (message->command == REDIS_SWAP || message->command == REDIS_DELETE ||
-            message->command == REDIS_EXPIRE || message->command == REDIS_TAKE_TIMESTAMP);
+           (message->command == REDIS_SWAP || message->command == REDIS_STEP ||
+            message->command == REDIS_DELETE || message->command == REDIS_EXPIRE ||
+            message->command == REDIS_TAKE_TIMESTAMP);
 }
 
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
@@ -191,7 +215,7 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
         w->previous      = was->data;
         server->informed = 0;
     }
-    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_command)message->command))
+    if (was->owner == 0 && owner != 0 && !may_create(message))
         w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;

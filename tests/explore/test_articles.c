@@ -19,8 +19,7 @@ static const bwl_search every_state = { .states_max = STATES_MAX };
 
 static bool is_of_articles(const bwl_scenario *s)
 {
-    static const char *const families[] = { "setnx-",   "set-nx-", "getset-", "way-",
-                                            "by-time-", "guard-",  "watch-",  "jedis-" };
+    static const char *const families[] = { "setnx-", "set-nx-", "getset-" };
 
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
         if (strncmp(s->name, families[i], strlen(families[i])) == 0)
@@ -36,13 +35,6 @@ TEST(sound_locks_keep_their_invariants_in_every_state)
         uint64_t    states;
     } sound[] = {
         { "calm", 1751 },
-        { "way-1-calm", 2179 },
-        { "way-4-stale", 600 },
-        { "way-4-stale-three", 863 },
-        { "way-5-calm", 1880 },
-        { "by-time-stale", 369 },
-        { "jedis-stale", 365 },
-        { "watch-crash", 2774 },
         { "setnx-del-calm", 692 },
         { "getset-seconds-stale", 501 },
         { "getset-jedis-stale-three", 926 },
@@ -107,5 +99,5 @@ TEST(counting_plainly_gives_the_same_verdict)
         bwl_finding_free(&few);
         bwl_finding_free(&many);
     }
-    assert_true(compared > 50);
+    assert_true(compared > 40);
 }

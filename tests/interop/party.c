@@ -9,6 +9,7 @@
  *
  *     acquire WAIT_MS    held | busy | error TEXT
  *     release            released | lost | error TEXT
+ *     extend LEASE_MS    extended | lost | error TEXT
  *     fence              the fence of the hold; 0: none
  *     contend COUNT      one line of JSON
  */
@@ -66,18 +67,31 @@ static const char *acquire(party *p, int64_t wait_ms)
     return "error";
 }
 
+static const char *reply_of(party *p, int status, const bowline_error *error, const char *good)
+{
+    if (status == BOWLINE_OK)
+        return good;
+    if (status == BOWLINE_LOST)
+        return "lost";
+    (void)snprintf(p->error_text, sizeof p->error_text, "%s", error->text);
+    return "error";
+}
+
 static const char *release(party *p)
 {
     bowline_error error  = { 0 };
     int           status = bowline_release(p->hold, &error);
 
     p->hold = NULL;
-    if (status == BOWLINE_OK)
-        return "released";
-    if (status == BOWLINE_LOST)
-        return "lost";
-    (void)snprintf(p->error_text, sizeof p->error_text, "%s", error.text);
-    return "error";
+    return reply_of(p, status, &error, "released");
+}
+
+static const char *extend(party *p, int64_t lease_ms)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_extend(p->hold, (uint32_t)lease_ms, &error);
+
+    return reply_of(p, status, &error, "extended");
 }
 
 /* Appends one line in one write: the lines are in the order of the events. */
@@ -146,6 +160,8 @@ static void execute(party *p, const char *line)
     }
     if (sscanf(line, "acquire %" SCNd64, &wait_ms) == 1)
         reply = acquire(p, wait_ms);
+    else if (sscanf(line, "extend %" SCNd64, &wait_ms) == 1)
+        reply = extend(p, wait_ms);
     else if (strcmp(line, "release\n") == 0)
         reply = release(p);
     else

@@ -1,15 +1,18 @@
 """Lock files: what is refused and where, the same result as the lock in C, and the same commands on a real server."""
 
-import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 
 import pytest
 
-from own_redis import LIMIT, need_redis, own_redis, wait_for
+from interop.arena import KEY
+from interop.conftest import arena  # noqa: F401, pylint: disable=unused-import
+from own_redis import LIMIT, need_redis, wait_for
 
+HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 LOCKS = SOURCE / "lab" / "locks"
 BOWLINE = os.environ.get("BOWLINE", "")
@@ -17,49 +20,20 @@ BOWLINE = os.environ.get("BOWLINE", "")
 GOOD = "acquire: SETNX key token -> 1 ? held : busy\nrelease: DEL key\n"
 
 
-@pytest.mark.parametrize(
-    "text, where, what",
-    [
-        ("", "1:1", "expected a setting or acquire:, but the file ends here"),
-        ("leese 10s\n" + GOOD, "1:1", "did you mean lease?"),
-        ("lease 10\n" + GOOD, "1:7", "expected a duration"),
-        ("lease 1fortnight\n" + GOOD, "1:7", "a duration is a number and"),
-        (GOOD.replace("SETNX", "SETNC"), "1:10", "did you mean SETNX?"),
-        (GOOD.replace("1 ?", "one ?"), "1:29", "expected a test"),
-        (GOOD.replace(" : busy", ""), "1:1", "can end without a result"),
-        (GOOD.replace("held", "released"), "1:33", "released is no result of acquire"),
-        (GOOD.replace("key token", "lock token"), "1:16", "not lock"),
-        (GOOD.replace("release: DEL key\n", ""), "2:1", "expected release:"),
-        (GOOD + "acquire: DEL key\n", "3:1", "does not have yet"),
-        (GOOD + "  go home\n", "3:6", "has no label home"),
-        (GOOD + "  again: go again\n", "3:1", "without a command and without a sleep"),
-        (GOOD + "  WATCH key\n", "4:1", "still watched"),
-        (GOOD + "  SET key 1 EX\n", "3:3", "the time behind EX or PX is missing"),
-        (GOOD + "  SET key 1 NX XX\n", "3:3", "exclude each other"),
-        (GOOD + "  EVAL `return 1` 2 key key\n", "3:3", "EVAL is followed by"),
-        (GOOD + "  EVAL `return 1 1 key\n", "3:8", "has no end"),
-        (GOOD + "  DEL key -> nil ? GET key -> 1 ? gone\n", "3:28", "has none of its own"),
-        (GOOD + "  PEXPIRE key now + lease\n  released\n  DEL key\n", "5:3", "nothing leads to this step"),
-        (GOOD + "  \x01\n", "3:3", "the byte 0x01 means nothing here"),
-        ("# x\n" * 5000, "1:1", "less than 16384 bytes"),
-    ],
-)
-def test_a_wrong_file_is_refused_where_it_is_wrong(lab, text, where, what):
+def cases(name):
+    """The blocks of a text file: the words of the first line, and the lines that are indented behind it."""
+    for block in (HERE / name).read_text(encoding="utf-8").split("\n\n")[1:]:
+        first, *lines = block.strip("\n").split("\n")
+        yield (*first.split(" | "), "".join(line[4:].replace("\\x01", "\1") + "\n" for line in lines))
+
+
+LONG = ("1:1", "less than 16384 bytes", "# x\n" * 5000)
+
+
+@pytest.mark.parametrize("where, what, text", [*cases("wrong_files.txt"), LONG])
+def test_a_wrong_file_is_refused_where_it_is_wrong(lab, where, what, text):
     said = lab.refuses("try", lab.write("wrong.lock", text))
     assert f"wrong.lock:{where}: " in said and what in said, said
-
-
-@pytest.mark.parametrize(
-    "setting, what",
-    [(text, "does not understand") for text in ("clients 9", "slow many", "breaks frost", "slow 1 slow 2")],
-)
-def test_a_wrong_setting_of_the_lab_is_refused(lab, setting, what):
-    assert what in lab.refuses("try", lab.write("wrong.lock", f"lab: {setting}\n{GOOD}"))
-
-
-def test_a_wrong_script_is_refused(lab):
-    text = GOOD.replace("DEL key", "EVAL `retrun 1` 1 key")
-    assert "a script of it is wrong" in lab.refuses("try", lab.write("wrong.lock", text))
 
 
 def test_a_time_of_its_own_keeps_the_lease_of_the_file(lab):
@@ -70,9 +44,33 @@ def test_a_time_of_its_own_keeps_the_lease_of_the_file(lab):
     assert lab("run", lab.write("whole.lock", text.replace("EX 1", "EX lease"))).returncode == 0
 
 
+def test_a_script_with_a_command_that_the_lab_does_not_have_is_refused(lab):
+    text = GOOD.replace("DEL key", "EVAL `return redis.call('hset', KEYS[1], 'a', 1)` 1 key")
+    assert "it has no command hset" in lab.refuses("try", lab.write("it.lock", text), "--quiet")
+
+
+@pytest.mark.parametrize("start, why", [("1 ttl 5s", "for the key of a lock file"), ("stale", "are no times")])
+def test_only_the_key_of_a_lock_file_has_a_value_of_yours_at_the_start(lab, start, why):
+    assert why in lab.refuses("try", "token", "--start", start)
+    assert "not the time that a value has left" in lab.refuses("try", str(LOCKS / "token.lock"), "--start", "1 ttl x")
+
+
+def test_a_key_at_the_start_is_also_on_the_real_server(lab):
+    need_redis()
+    found = lab("try", str(LOCKS / "by-time.lock"), "--start", "5", "--json", "--invariant", "one worker")
+    said = lab("replay", lab.write("it.json", found.stdout)).stdout
+    assert '"start": "5"' in found.stdout and "GET key: the server says yes (5)" in said and "=> broken" in said, said
+
+
 @pytest.mark.parametrize("text", ["lease 10\n" + GOOD, 'lab: breaks "one worker" twin missing\n' + GOOD])
 def test_run_refuses_a_file_that_cannot_be_compared(lab, text):
     lab.refuses("run", lab.write("wrong.lock", text))
+
+
+def test_run_finds_a_budget_that_is_too_large(lab):
+    text = (LOCKS / "setnx-expire.lock").read_text().replace("crash 1 twin way-6", "crash 1 loss 1")
+    said = lab("run", lab.write("it.lock", text))
+    assert said.returncode == 1 and "BUT it breaks with 1 crash too" in said.stdout, said.stdout
 
 
 def broken(lab, *words):
@@ -82,50 +80,106 @@ def broken(lab, *words):
     return {name: found[name] for name in ("one holder", "one worker", "no overlap", "never too late") if name in found}
 
 
-@pytest.mark.parametrize(
-    "file, protocol",
-    [
-        ("token", "token"),
-        ("way-3", "written-way-3"),
-        ("way-5", "set-nx-ex"),
-        ("watch", "setnx-expire-watch"),
-        ("watch-ttl", "written-watch-ttl"),
-        ("watch-del", "written-watch-del"),
-    ],
-)
+TWINS = [line.split(maxsplit=4) for line in (HERE / "twins.txt").read_text().splitlines() if line and line[0] != "#"]
+
+
+@pytest.mark.parametrize("file, protocol", [(twin[0], twin[2]) for twin in TWINS if twin[2] != "-"])
 def test_a_file_and_its_lock_in_c_break_in_the_same_way(lab, file, protocol):
     text = re.sub(r"^lab: .*\n", "", (LOCKS / f"{file}.lock").read_text(), flags=re.M)
     options = ["--slow", "1", "--crash", "1", "--rounds", "2", "--faults", "1"]
     in_c = broken(lab, protocol, *options)
     assert broken(lab, lab.write("it.lock", text), *options) == in_c
-    assert (in_c == {}) == (file == "token")
+    assert (in_c == {}) == (protocol == "token")
 
 
 # ---- on a real server ------------------------------------------------------------------------------
 
 
-def commands_of(url, redis):
-    """What `bowline run` sends for one acquire and release, without what differs between runs."""
-    redis.cli("slowlog", "reset")
-    command = [BOWLINE, "run", "--url", url, "a", "--", "true"]
-    subprocess.run(command, capture_output=True, timeout=LIMIT, check=True)
-    said = redis.cli("--json", "slowlog", "get", "100")
-    sent = [" ".join(entry[3]) for entry in reversed(json.loads(said))]
-    kept = [text.lower() for text in sent if "bowline:{a}" in text or text.lower() in ("multi", "exec", "unwatch")]
-    return [re.sub(r"[\w-]{22,}|\d{10,}", "-", text) for text in kept]
+class Monitor:
+    """The commands of a server, as MONITOR shows them."""
+
+    def __init__(self, server):
+        self.server = server
+        self.stream = socket.create_connection(("127.0.0.1", server.port), LIMIT).makefile("rwb")
+        self.stream.write(b"MONITOR\r\n")
+        self.stream.flush()
+        assert self.stream.readline() == b"+OK\r\n"
+
+    def commands(self):
+        """Those since the last call."""
+        self.server.cli("echo", "so far")
+        for line in iter(self.stream.readline, b""):
+            words = re.findall(r'"((?:[^"\\]|\\.)*)"', line.decode())
+            if words == ["echo", "so far"]:
+                return
+            yield words
 
 
-@pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
-@pytest.mark.parametrize(
-    "file, protocol",
-    [("way-1", "setnx-del"), ("way-5", "set-nx-ex"), ("watch", "setnx-expire-watch"), ("jedis", "setnx-getset")],
-)
-def test_a_file_and_its_lock_in_c_send_the_same_commands(lab, file, protocol):
-    path = lab.write("it.lock", (LOCKS / f"{file}.lock").read_text())
-    need_redis()
-    with own_redis("lock-files-", "--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000") as redis:
-        url = f"{redis.url}?accept-risk=1&protocol"
-        assert commands_of(f"{url}-file={path}", redis) == commands_of(f"{url}={protocol}", redis) != []
+def shape(word):
+    """A token or a timestamp, without what differs between two of them; any other word in lower case."""
+    is_one = len(word) == 22 or re.fullmatch(r"\d{10,}|[\w+/-]{16,}=*", word)
+    return re.sub(r"[\w+/]|-(?=.{21}$)" if len(word) != 22 else ".", "x", word) if is_one and word != KEY else word.lower()
+
+
+def compared(commands):
+    """The commands on the key, without the differences that are none, each with its reason."""
+    kept = []
+    for words in commands:
+        name = words[0].lower()
+        if KEY not in words and name not in ("multi", "exec", "unwatch"):
+            continue  # the handshake of a connection
+        if name == "pttl":
+            continue  # bowline looks whether its extension would shorten the lease, or a key is of another program
+        if name in ("eval", "evalsha"):
+            words = ["script", *words[2:]]  # a file has its own text; bowline sends the hash first
+        if name == "set":
+            words[3:] = sorted(" ".join(words[3:]).lower().replace("x ", "x=").replace("nx=", "nx ").split())
+        words = [shape(word) for word in words]
+        if words[0] != "script" or kept[-1:] != [words]:
+            kept.append(words)
+    return kept
+
+
+def story(server, monitor, a, b, text):
+    """What a lock does: step -> (reply, key, commands)."""
+    done = {}
+
+    def step(name, does):
+        list(monitor.commands())
+        reply, sent = does(), compared(monitor.commands())
+        ttl = int(server.cli("pttl", KEY))
+        done[name] = (reply, (shape(server.cli("get", KEY)), round(ttl / 1000) if ttl > 0 else ttl), sent)
+
+    server.cli("flushall")
+    step("acquire", a.acquire)
+    step("busy", b.acquire)
+    if "\nrenew:" in text:
+        step("extend", lambda: a.ask("extend 900000"))
+    step("release", a.release)
+    step("again", a.acquire)
+    server.cli("del", KEY)
+    step("lost", a.release)
+    if re.search(r"[<>]=? now", text):
+        server.cli("set", KEY, "1400000000" if "\nunit s" in text else "1400000000000")
+        step("over", a.acquire)
+    return done
+
+
+@pytest.mark.parametrize("file, query, subject, differs, why", TWINS)
+def test_a_file_and_its_lock_in_c_send_the_same_commands(arena, tmp_path, file, query, subject, differs, why):
+    text = (LOCKS / f"{file}.lock").read_text()
+    (tmp_path / "it.lock").write_text(text)
+    monitor = Monitor(arena.server)
+    stories = []
+    for of_lock in (f"protocol-file={tmp_path}/it.lock", query):
+        parties = [arena.bowline(f"accept-risk=1&key=%25s&{of_lock}", 600000).await_ready() for _ in range(2)]
+        stories.append(story(arena.server, monitor, *parties, text))
+    for name, (reply, key, commands) in stories[0].items():
+        theirs = stories[1][name]
+        assert key == theirs[1], name
+        assert (reply != theirs[0]) == (f"{name}!" in differs.split(",")), (name, reply, theirs[0], why)
+        assert (commands != theirs[2]) == (name in differs.split(",")), (name, commands, theirs[2], why)
+    assert stories[0]["acquire"][2] and stories[0]["release"][2]
 
 
 @pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
@@ -138,19 +192,19 @@ def test_a_file_that_others_may_write_is_not_trusted(lab):
 
 
 @pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
-def test_bowline_adds_nothing_after_a_broken_connection(lab):
+def test_bowline_adds_nothing_after_a_broken_connection(lab, arena):
     path = lab.write("it.lock", (LOCKS / "counter.lock").read_text())
-    need_redis()
-    with own_redis("lock-files-", "--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000") as redis:
-        command = [BOWLINE, "run", "--url", f"{redis.url}?accept-risk=1&protocol-file={path}", "a", "--", "cat"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
-            wait_for("the lock", redis.keys)
-            redis.cli("client", "kill", "type", "normal")
-            wait_for("another connection", lambda: redis.cli("client", "list").count("laddr=") > 1)
-            program.stdin.close()
-        sent = {entry[3][0].lower() for entry in json.loads(redis.cli("--json", "slowlog", "get", "1000"))}
+    server = arena.server
+    url = f"redis://127.0.0.1:{server.port}?accept-risk=1&protocol-file={path}"
+    command = [BOWLINE, "run", "--url", url, "a", "--", "cat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+        wait_for("the lock", server.keys)
+        server.cli("client", "kill", "type", "normal")
+        wait_for("another connection", lambda: server.cli("client", "list").count("laddr=") > 1)
+        program.stdin.close()
     assert program.returncode == 0
-    assert sent - {"hello", "info", "client", "slowlog", "keys", "command"} == {"incr", "expire", "decr"}
+    sent = set(re.findall(r"cmdstat_(\w+)", server.cli("info", "commandstats")))
+    assert sent - {"hello", "info", "client", "keys", "command"} == {"incr", "expire", "decr"}
 
 
 def replayed():

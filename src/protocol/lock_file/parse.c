@@ -12,10 +12,27 @@ enum { NS_PER_MS = 1000000, LEASE_MS = 10000 };
 
 static const char *const settings[]    = { "lease", "wait", "poll",  "tries",
                                            "token", "unit", "trust", "lab" };
-static const char *const tokens[]      = { "bowline", "uuid", "hex" };
 static const char *const units[]       = { "s", "ms", "us", "ns" };
 static const char *const trusts[]      = { "lease", "whole", "forever" };
 static const int64_t     unit_of_ns[4] = { 1000000000, 1000000, 1000, 1 };
+
+static const char *const tokens[BWL_TOKEN_FORMATS] = {
+    [BWL_TOKEN_OURS]        = "bowline",
+    [BWL_TOKEN_UUID]        = "uuid",
+    [BWL_TOKEN_HEX]         = "hex",
+    [BWL_TOKEN_PID_TID]     = "pid-tid",
+    [BWL_TOKEN_UUID_BARE]   = "uuid-bare",
+    [BWL_TOKEN_UUID1]       = "uuid1",
+    [BWL_TOKEN_UUID1_BARE]  = "uuid1-bare",
+    [BWL_TOKEN_BASE64]      = "base64",
+    [BWL_TOKEN_BASE64_18]   = "base64-18",
+    [BWL_TOKEN_ALNUM_16]    = "alnum-16",
+    [BWL_TOKEN_ALNUM_20]    = "alnum-20",
+    [BWL_TOKEN_ALNUM_22]    = "alnum-22",
+    [BWL_TOKEN_DATE_UUID]   = "date-uuid",
+    [BWL_TOKEN_BASE64_32]   = "base64-32",
+    [BWL_TOKEN_UUID_THREAD] = "uuid-thread",
+};
 
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
@@ -36,6 +53,9 @@ static bool take_lab(bwl_parser *p)
 
     if (!bwl_lock_scan_take(&p->scan, ":"))
         return bwl_parse_expected(p, ": behind lab");
+    if (program->worlds_count == BWL_LAB_WORLDS_MAX)
+        return bwl_lock_scan_fail(&p->scan, &p->scan.token,
+                                  "a file has at most %d lines of lab:", BWL_LAB_WORLDS_MAX);
     while (bwl_parse_is_at(p, BWL_LT_WORD)) {
         bwl_lock_token name = p->scan.token;
         bwl_lock_scan_next(&p->scan);
@@ -43,6 +63,10 @@ static bool take_lab(bwl_parser *p)
         bwl_lock_token value    = p->scan.token;
         if (value.kind == BWL_LT_LINE || value.kind == BWL_LT_END || value.kind == BWL_LT_SIGN)
             return bwl_parse_expected(p, "a value");
+        if (p->scan.at < p->scan.end && *p->scan.at == '.')
+            return bwl_lock_scan_fail(&p->scan, &value,
+                                      "a name has no dot here: %.*s, without .lock",
+                                      (int)value.size, value.at);
         if (program->settings_count == BWL_LAB_SETTINGS_MAX)
             return bwl_lock_scan_fail(&p->scan, &name, "too many settings");
         const char *start                            = value.at - is_minus;
@@ -51,9 +75,11 @@ static bool take_lab(bwl_parser *p)
             .value  = bwl_parse_keep(p, start, (size_t)(value.at + value.size - start)),
             .line   = (uint16_t)value.line,
             .column = (uint16_t)value.column,
+            .world  = program->worlds_count,
         };
         bwl_lock_scan_next(&p->scan);
     }
+    program->worlds_count++;
     return true;
 }
 
@@ -84,9 +110,10 @@ static bool take_setting(bwl_parser *p)
         rules->tries_max = (unsigned)number;
         return true;
     case 4:
-        if (!take_choice(p, "bowline, uuid or hex", tokens, 3, &choice))
+        if (!take_choice(p, "a format of tokens, such as bowline, uuid or hex", tokens,
+                         BWL_TOKEN_FORMATS, &choice))
             return false;
-        rules->token = (bwl_token_format)(BWL_TOKEN_OURS + choice);
+        rules->token = (bwl_token_format)choice;
         return true;
     case 5:
         if (!take_choice(p, "s, ms, us or ns", units, 4, &choice))

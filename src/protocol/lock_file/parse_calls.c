@@ -276,7 +276,8 @@ bool bwl_parse_take_text(bwl_parser *p, bwl_call_arg *ret_arg)
     *ret_arg = (bwl_call_arg){ BWL_ARG_TEXT, program->texts_count };
     program->texts[program->texts_count++] =
         (bwl_lock_text){ bwl_parse_keep(p, p->scan.token.at, p->scan.token.size),
-                         p->scan.token.size, bwl_hash(p->scan.token.at, p->scan.token.size) };
+                         p->scan.token.size, bwl_hash(p->scan.token.at, p->scan.token.size),
+                         p->scan.token.line };
     bwl_lock_scan_next(&p->scan);
     return true;
 }

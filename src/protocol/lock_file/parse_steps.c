@@ -8,6 +8,7 @@
  */
 #include "protocol/lock_file/lock_file.h"
 #include "protocol/lock_file/parser.h"
+#include "core/nearest.h"
 #include "core/text.h"
 
 #include <string.h>
@@ -303,8 +304,36 @@ bool bwl_parse_is_label(const bwl_parser *p)
     return is_word_before(p, ":");
 }
 
+/* The section that the file does not have yet and that the present word, no section, is meant to
+ * be; NULL: none. */
+static const char *section_meant(const bwl_parser *p)
+{
+    static const char *const other_names[BWL_SECTIONS_COUNT] = { "lock", "unlock", "extend" };
+    enum { WORD_MAX = 12 };
+    char        word[WORD_MAX + 1] = "";
+    const char *meant;
+
+    if (p->scan.token.size <= WORD_MAX)
+        memcpy(word, p->scan.token.at, p->scan.token.size);
+    meant = bwl_nearest(word, section_names, BWL_SECTIONS_COUNT);
+    for (unsigned i = 0; i < BWL_SECTIONS_COUNT; i++) {
+        if (bwl_parse_is_word(&p->scan.token, other_names[i]))
+            meant = section_names[i];
+        if (meant == section_names[i] && p->program->sections[i] != BWL_LOCK_FILE_NO_SECTION)
+            return NULL;
+    }
+    return meant;
+}
+
 static bool take_label(bwl_parser *p)
 {
+    const char *meant = section_meant(p);
+
+    if (meant != NULL)
+        return bwl_lock_scan_fail(&p->scan, &p->scan.token,
+                                  "%.*s: is no section: did you mean %s:? (a label needs another "
+                                  "name)",
+                                  (int)p->scan.token.size, p->scan.token.at, meant);
     if (bwl_parse_is_reserved(p) || bwl_parse_is_command(p))
         return bwl_parse_expected(p, "a label of your own");
     for (unsigned i = 0; i < p->labels_count; i++)
@@ -383,9 +412,13 @@ bool bwl_parse_take_section(bwl_parser *p)
     bwl_lock_token at = p->scan.token;
 
     p->section = (bwl_lock_section)bwl_parse_find(p, section_names, BWL_SECTIONS_COUNT);
-    if (p->section == BWL_SECTIONS_COUNT)
-        return bwl_parse_unknown(p, "acquire:, release: or renew:", section_names,
-                                 BWL_SECTIONS_COUNT);
+    if (p->section == BWL_SECTIONS_COUNT) {
+        const char *meant = section_meant(p);
+        return meant == NULL
+                   ? bwl_parse_expected(p, "acquire:, release: or renew:")
+                   : bwl_lock_scan_fail(&p->scan, &at, "%.*s: is no section: did you mean %s:?",
+                                        (int)at.size, at.at, meant);
+    }
     if (p->program->sections[p->section] != BWL_LOCK_FILE_NO_SECTION)
         return bwl_parse_expected(p, "a section that the file does not have yet");
     bwl_lock_scan_next(&p->scan);

@@ -150,17 +150,19 @@ typedef struct bwl_lock_text {
     const char *bytes; /* with a NUL behind them */
     size_t      size;
     uint64_t    hash; /* bwl_hash */
+    unsigned    line; /* in the file, from 1 */
 } bwl_lock_text;
 
-/* What the file says to the lab: `lab: NAME VALUE ...`. */
+/* What the file says to the lab: `lab: NAME VALUE ...`.  Each such line is a world. */
 typedef struct bwl_lab_setting {
     const char *name;
     const char *value;
     uint16_t    line;
     uint16_t    column;
+    uint8_t     world; /* from 0 */
 } bwl_lab_setting;
 
-enum { BWL_LAB_SETTINGS_MAX = 40, BWL_LOCK_FILE_NO_SECTION = UINT8_MAX };
+enum { BWL_LAB_SETTINGS_MAX = 80, BWL_LAB_WORLDS_MAX = 20, BWL_LOCK_FILE_NO_SECTION = UINT8_MAX };
 
 /* LEASE: less the drift allowance.  WHOLE: all of the lease.  FOREVER: it reads no clock. */
 typedef enum bwl_lock_trust {
@@ -182,6 +184,7 @@ typedef struct bwl_lock_program {
     uint8_t              texts_count;
     uint8_t              names_count;
     uint8_t              settings_count;
+    uint8_t              worlds_count; /* lines with lab: */
     bwl_lock_op          ops[BWL_LOCK_FILE_OPS_MAX];
     bwl_call             calls[BWL_LOCK_FILE_CALLS_MAX];
     bwl_lock_text        texts[BWL_LOCK_FILE_TEXTS_MAX];

@@ -1,0 +1,44 @@
+/*
+ * zh_settings.c -- the settings of lock files, in Chinese.  See lang.h.
+ */
+#include "lab/base/lang.h"
+
+#include <inttypes.h>
+
+static const bwl_translation list[] = {
+    /* C: settings and sections of lock files */
+    { "%s:%u: the script of this EVAL is wrong", "%s:%u：这个 EVAL 的脚本有错" },
+    { "%s: no invariant is called %s", "%s：没有名为 %s 的不变量" },
+    { "did you mean %s \"%s\"?", "是不是想写 %s \"%s\"？" },
+    { "type: bowline lab list  to see their names", "要看它们的名字，请输入：bowline lab list" },
+    { "%s: the lab does not understand this value of %s", "%s：实验室不认识 %s 的这个值" },
+    { "a setting stands once in a line, and its value has bounds",
+      "一项设置在一行里只写一次，值有范围" },
+    { "%s: the lab has no setting %s", "%s：实验室没有设置 %s" },
+    { "--start %s is not possible with %s", "--start %s 不能用于 %s" },
+    { "its values are no times", "它的值不是时间" },
+    { "a value is for the key of a lock file", "值只能用于锁文件的键" },
+    { "type: bowline lab try FILE.lock --start VALUE",
+      "请输入：bowline lab try FILE.lock --start VALUE" },
+    { "--start: %s is not the time that a value has left", "--start：%s 不是值的剩余时间" },
+    { "type: --start 'VALUE ttl 5s'", "请输入：--start 'VALUE ttl 5s'" },
+    { "what the key has at the start: nothing, stale, a value, 'VALUE ttl 5s'",
+      "开始时键里有什么：nothing、stale、一个值、'VALUE ttl 5s'" },
+    { "the key has %s at the start, without an expiry\n"
+      "\n",
+      "开始时键的值是 %s，不过期\n"
+      "\n" },
+    { "the key has %s at the start, for %" PRId64 " ms\n"
+      "\n",
+      "开始时键的值是 %s，剩 %" PRId64 " ms\n"
+      "\n" },
+    { "a file has at most %d lines of lab:", "一个文件最多有 %d 行 lab:" },
+    { "a name has no dot here: %.*s, without .lock", "这里的名字不带点：%.*s，不写 .lock" },
+    { "a format of tokens, such as bowline, uuid or hex",
+      "一种令牌格式，例如 bowline、uuid 或 hex" },
+    { "%.*s: is no section: did you mean %s:? (a label needs another name)",
+      "%.*s: 不是一节：是不是想写 %s:？（标签要取别的名字）" },
+    { "%.*s: is no section: did you mean %s:?", "%.*s: 不是一节：是不是想写 %s:？" },
+};
+
+const bwl_translations bwl_zh_settings = { list, sizeof list / sizeof list[0] };

@@ -34,8 +34,6 @@ static struct {
 
 static inline void scripted_init(void *state, unsigned nodes)
 {
-    (void)state;
-    (void)nodes;
     memset(&script, 0, sizeof script);
 }
 
@@ -49,7 +47,6 @@ static inline void scripted_alarm(bwl_effects *fx)
 static inline void scripted_command(void *state, const bwl_lock_request *request,
                                     const bwl_command *cmd, bwl_effects *fx)
 {
-    (void)state;
     script.cmd = *cmd;
     scripted_alarm(fx);
     if (script.answer.kind == BWL_PENDING)
@@ -62,9 +59,6 @@ static inline void scripted_command(void *state, const bwl_lock_request *request
 static inline void scripted_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                   bwl_effects *fx)
 {
-    (void)state;
-    (void)request;
-    (void)ev;
     scripted_alarm(fx);
     fx->outcome    = script.outcome;
     script.outcome = (bwl_outcome){ 0 };

@@ -52,21 +52,24 @@ class Terminal:
                 pytest.fail(f"{pattern!r} was not shown, but: {self.text!r}", pytrace=False)
             self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\r\n", "\n")
 
-    def expect(self, pattern):
-        """Waits until the pattern is shown after the last match; returns the match."""
-        match = self.shown(pattern, self.seen)
-        self.seen = match.end()
+    def expect(self, *patterns):
+        """Waits until each pattern is shown, in this order, after the last match; returns the last match."""
+        match = None
+        for pattern in patterns:
+            match = self.shown(pattern, self.seen)
+            self.seen = match.end()
         return match
 
-    def type(self, text):
+    def type(self, text, *patterns):
         os.write(self.fd, text.encode())
+        return self.expect(*patterns)
 
-    def command(self, line):
-        """Types a line at the prompt of the shell, and returns when its echo has been read."""
+    def command(self, line, *patterns):
+        """Types a line at the prompt of the shell; expects the patterns after its echo."""
         self.shown(r"(ready|inner)> ", self.typed)  # keys typed before the prompt are echoed before it
-        self.type(line + "\n")
-        self.expect(re.escape(line) + "\n")
+        self.type(line + "\n", re.escape(line) + "\n")
         self.typed = self.seen
+        return self.expect(*patterns)
 
     def foreground(self):
         return os.tcgetpgrp(self.fd)
@@ -116,8 +119,7 @@ print("over")
 def test_waiting_line_shows_the_holder_and_disappears(place, terminal):
     holder = place.hold()
     shell = terminal()
-    shell.command("$B job echo done; echo code=$?")
-    line = shell.expect(r"waiting for job: held by [^\r\n]*")
+    line = shell.command("$B job echo done; echo code=$?", r"waiting for job: held by [^\r\n]*")
     assert f"pid {holder.pid}" in line.group()
     # Updated in place.
     again = shell.expect(r"\rwaiting for job: held by [^\r\n]* for \d+s")
@@ -134,25 +136,21 @@ def test_the_waiting_line_is_one_line_on_a_narrow_terminal(place, terminal):
     shell.command("$B 'a name that is longer than this terminal is wide' true")
     line = shell.expect(r"\rwaiting for [^\r\n]*\r").group().strip("\r")
     assert len(line) == 29
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
+    shell.type(CTRL_C, PROMPT)
 
 
 def test_quiet_has_no_waiting_line(place, terminal):
     holder = place.hold()
     shell = terminal()
-    shell.command("$B -q -w 2500ms job true; echo code=$?")
-    assert "waiting" not in shell.expect(r"[^\n]*code=124\n").group()
+    assert "waiting" not in shell.command("$B -q -w 2500ms job true; echo code=$?", r"[^\n]*code=124\n").group()
     place.let_go(holder)
 
 
 def test_a_waiter_in_the_background_leaves_the_terminal_alone(place, terminal):
     holder = place.hold()
     shell = terminal()
-    shell.command("$B -w 3s job true &")
-    shell.expect(PROMPT)
-    shell.command("wait $!; echo code=$?")
-    shown = shell.expect(r"(?s).*code=124\n").group()
+    shell.command("$B -w 3s job true &", PROMPT)
+    shown = shell.command("wait $!; echo code=$?", r"(?s).*code=124\n").group()
     assert "waiting for" not in shown
     place.let_go(holder)
 
@@ -164,11 +162,9 @@ def test_text_of_other_clients_is_escaped(place, terminal):
     holder.stdout.readline()
     assert "\x1b" not in place.run("-n", "job", "true").stderr
     shell = terminal()
-    shell.command("$B job true")
-    line = shell.expect(r"waiting for job: held by [^\r\n]*").group()
+    line = shell.command("$B job true", r"waiting for job: held by [^\r\n]*").group()
     assert "\x1b" not in line
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
+    shell.type(CTRL_C, PROMPT)
 
 
 # Keys.
@@ -177,34 +173,25 @@ def test_text_of_other_clients_is_escaped(place, terminal):
 def test_ctrl_c_ends_the_wait(place, terminal):
     place.hold()
     shell = terminal()
-    shell.command("$B job touch ran")
-    shell.expect("waiting for job")
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
-    shell.command("echo code=$?")
-    shell.expect("code=130\n")
+    shell.command("$B job touch ran", "waiting for job")
+    shell.type(CTRL_C, PROMPT)
+    shell.command("echo code=$?", "code=130\n")
     assert not place.path("ran").exists()
 
 
 def test_ctrl_c_ends_the_command_and_releases_the_lock(place, terminal):
     shell = terminal()
-    shell.command("$B job sh -c 'echo begun; exec sleep 1000'")
-    shell.expect("begun\n")
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
-    shell.command("echo code=$?")
-    shell.expect("code=130\n")
+    shell.command("$B job sh -c 'echo begun; exec sleep 1000'", "begun\n")
+    shell.type(CTRL_C, PROMPT)
+    shell.command("echo code=$?", "code=130\n")
     assert place.run("-n", "job", "true").returncode == 0
 
 
 def test_ctrl_c_is_handled_by_the_command(place, terminal):
     shell = terminal()
     place.script("script", 'trap "echo got it; exit 4" INT; echo begun; while :; do sleep 0.01; done\n')
-    shell.command("$B job sh ./script; echo code=$?")
-    shell.expect("begun\n")
-    shell.type(CTRL_C)
-    shell.expect("got it\n")
-    shell.expect("code=4\n")
+    shell.command("$B job sh ./script; echo code=$?", "begun\n")
+    shell.type(CTRL_C, "got it\n", "code=4\n")
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -216,10 +203,8 @@ def test_ctrl_c_ends_a_loop_and_a_script_too(place, terminal, waits):
     run = f"{os.environ['BOWLINE']} run job sh -c 'echo begun; exec sleep 1000'"
     place.script("script", f"#!/bin/sh\n{run}\ntouch went-on\n")
     for line in ("for i in 1 2 3; do $B job sh -c 'echo begun; exec sleep 1000'; done; touch went-on", "./script"):
-        shell.command(line)
-        shell.expect(sign)
-        shell.type(CTRL_C)
-        shell.expect(PROMPT)
+        shell.command(line, sign)
+        shell.type(CTRL_C, PROMPT)
         assert not place.path("went-on").exists()
 
 
@@ -229,10 +214,8 @@ def test_ctrl_c_for_a_command_that_has_the_terminal_ends_the_script_around_it(pl
     place.script("script", f"{run}\ntouch went-on\n")
     shell = terminal()
     shell.command(f"{interpreter} ./script")
-    shell.type("hello\n")
-    shell.expect("got hello\n")
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
+    shell.type("hello\n", "got hello\n")
+    shell.type(CTRL_C, PROMPT)
     assert not place.path("went-on").exists()
 
 
@@ -240,8 +223,7 @@ def test_a_key_reaches_the_command_once(place, terminal):
     shell = terminal()
     shell.command("""$B job sh -c 'trap "echo signalled" INT; echo begun; while [ ! -e go ]; do sleep 0.01; done'""")
     shell.expect("begun\n")
-    shell.type(CTRL_C)
-    shell.expect("signalled\n")
+    shell.type(CTRL_C, "signalled\n")
     place.path("go").touch()
     assert "signalled" not in shell.expect("(?s).*" + PROMPT).group()
 
@@ -249,50 +231,35 @@ def test_a_key_reaches_the_command_once(place, terminal):
 def test_ctrl_z_and_fg(place, terminal):
     shell = terminal()
     shell.command("$B job cat; echo code=$?")
-    shell.type("one\n")
-    shell.expect("one\none\n")
-    shell.type(CTRL_Z)
-    shell.expect(r"Stopped")
-    shell.expect(PROMPT)
+    shell.type("one\n", "one\none\n")
+    shell.type(CTRL_Z, r"Stopped", PROMPT)
     # The lock is still taken.
     assert place.run("-n", "job", "true").returncode == 124
-    shell.command("fg")
-    shell.expect(r"job cat\n")
-    shell.type("two\n")
-    shell.expect("two\ntwo\n")
-    shell.type(CTRL_D)
-    shell.expect(PROMPT)
-    shell.command("echo ok")
-    shell.expect("ok\n")
+    shell.command("fg", r"job cat\n")
+    shell.type("two\n", "two\ntwo\n")
+    shell.type(CTRL_D, PROMPT)
+    shell.command("echo ok", "ok\n")
     assert place.run("-n", "job", "true").returncode == 0
 
 
 def test_ctrl_z_and_bg(place, terminal):
     shell = terminal()
     place.script("wait.py", LOOP)
-    shell.command("$B job python3 wait.py")
-    shell.expect("begun\n")
-    shell.type(CTRL_Z)
-    shell.expect(r"Stopped")
-    shell.command("bg")
-    shell.expect(PROMPT)
+    shell.command("$B job python3 wait.py", "begun\n")
+    shell.type(CTRL_Z, r"Stopped")
+    shell.command("bg", PROMPT)
     place.path("go").touch()
     shell.expect("over\n")
-    shell.command("wait; echo ok")
-    shell.expect("ok\n")
+    shell.command("wait; echo ok", "ok\n")
     assert place.run("-n", "job", "true").returncode == 0
 
 
 def test_ctrl_z_while_waiting(place, terminal):
     holder = place.hold()
     shell = terminal()
-    shell.command("$B job echo mine")
-    shell.expect("waiting for job")
-    shell.type(CTRL_Z)
-    shell.expect(r"Stopped")
-    shell.expect(PROMPT)
-    shell.command("fg")
-    shell.expect("waiting for job")
+    shell.command("$B job echo mine", "waiting for job")
+    shell.type(CTRL_Z, r"Stopped", PROMPT)
+    shell.command("fg", "waiting for job")
     place.let_go(holder)
     shell.expect("mine\n")
 
@@ -311,31 +278,23 @@ while True:
     place.script("count.py", code)
     shell = terminal()
     for _ in range(20):
-        shell.command("$B -t 3s --kill-after 100ms job python3 count.py")
-        shell.expect("begun\n")
-        shell.type(CTRL_Z)
-        was_stopped = shell.expect("Stopped|job was lost").group() == "Stopped"
+        shell.command("$B -t 3s --kill-after 100ms job python3 count.py", "begun\n")
+        was_stopped = shell.type(CTRL_Z, "Stopped|job was lost").group() == "Stopped"
         shell.expect(PROMPT)
         if was_stopped:
             break  # and did not stop for longer than the lease before it was
     place.wait_for("the lease to end", lambda: redis.keys() == [])
     count = place.path("counter").read_text()
-    shell.command("fg")
-    shell.expect("bowline: job was lost, python3 was stopped")
-    shell.expect("bowline: its lease has ended and was not renewed")
-    shell.expect(PROMPT)
-    shell.command("echo code=$?")
-    shell.expect("code=123\n")
+    shell.command("fg", "bowline: job was lost, python3 was stopped")
+    shell.expect("bowline: its lease has ended and was not renewed", PROMPT)
+    shell.command("echo code=$?", "code=123\n")
     assert place.path("counter").read_text() == count, "it went on without its lock"
 
 
 def test_a_stopped_command_stops_bowline_and_fg_continues_both(terminal):
     shell = terminal()
-    shell.command("$B job sh -c 'kill -STOP $$; echo back'")
-    shell.expect(r"Stopped")
-    shell.expect(PROMPT)
-    shell.command("fg")
-    shell.expect("back\n")
+    shell.command("$B job sh -c 'kill -STOP $$; echo back'", r"Stopped", PROMPT)
+    shell.command("fg", "back\n")
 
 
 # The foreground group of the terminal.
@@ -345,11 +304,8 @@ def test_command_gets_the_terminal_and_bowline_restores_it(place, terminal):
     shell = terminal()
     code = "import os; print('front', os.tcgetpgrp(0) == os.getpgrp() == os.getpid()); input()"
     place.script("front.py", code)
-    shell.command("$B job python3 front.py; echo code=$?")
-    shell.expect("front True\n")
-    shell.type("\n")
-    shell.expect("code=0\n")
-    shell.expect(PROMPT)
+    shell.command("$B job python3 front.py; echo code=$?", "front True\n")
+    shell.type("\n", "code=0\n", PROMPT)
     assert shell.foreground() == shell.pid
 
 
@@ -368,18 +324,13 @@ print("key", keys.readline(), end="")
     shell.expect("page text\n")
     place.path("go").touch()
     shell.expect("page more\n")
-    shell.type("q\n")
-    shell.expect("key q\n")
-    shell.expect("code=0\n")
+    shell.type("q\n", "key q\n", "code=0\n")
 
 
 def test_command_in_a_pipeline_gets_the_terminal_when_it_reads(terminal):
     shell = terminal()
     shell.command("$B job sh -c 'read line; echo got $line' | cat; echo code=$?")
-    shell.type("hello\n")
-    shell.expect("got hello\n")
-    shell.expect("code=0\n")
-    shell.expect(PROMPT)
+    shell.type("hello\n", "got hello\n", "code=0\n", PROMPT)
     assert shell.foreground() == shell.pid
 
 
@@ -400,10 +351,8 @@ os.waitpid(pid, 0)
     place.script("script", f"{os.environ['BOWLINE']} run job python3 steal.py\nread line\necho got $line\n")
     shell = terminal()
     shell.command("sh ./script")
-    shell.type("one\n")
-    shell.expect("asked one\n")
-    shell.type("two\n")
-    shell.expect("got two\n")
+    shell.type("one\n", "asked one\n")
+    shell.type("two\n", "got two\n")
 
 
 def test_a_program_that_uses_the_terminal_beside_bowline_is_not_stopped(place, terminal):
@@ -416,22 +365,16 @@ print("code", run.wait())
 """
     place.script("beside.py", code)
     shell = terminal()
-    shell.command("python3 beside.py")
-    shell.expect("type: ")
-    shell.type("hello\n")
-    shell.expect("got hello\n")
-    shell.expect("code 0\n")
+    shell.command("python3 beside.py", "type: ")
+    shell.type("hello\n", "got hello\n", "code 0\n")
 
 
 def test_ctrl_z_in_a_script_stops_all_of_it(place, terminal):
     place.script("wait.py", LOOP)
     place.script("script", f"#!/bin/sh\n{os.environ['BOWLINE']} run job python3 wait.py\necho and on\n")
     shell = terminal()
-    shell.command("./script")
-    shell.expect("begun\n")
-    shell.type(CTRL_Z)
-    shell.expect("Stopped")
-    shell.expect(PROMPT)
+    shell.command("./script", "begun\n")
+    shell.type(CTRL_Z, "Stopped", PROMPT)
     shell.command("fg")
     place.path("go").touch()
     shell.expect("over\nand on\n")
@@ -440,43 +383,30 @@ def test_ctrl_z_in_a_script_stops_all_of_it(place, terminal):
 
 def test_ctrl_c_in_a_pipeline_ends_all_of_it(place, terminal):
     shell = terminal()
-    shell.command("$B job sh -c 'echo begun; exec sleep 1000' | cat")
-    shell.expect("begun\n")
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
-    shell.command("jobs; echo none")
-    assert "job" not in shell.expect(r"[^>]*none\n").group()
+    shell.command("$B job sh -c 'echo begun; exec sleep 1000' | cat", "begun\n")
+    shell.type(CTRL_C, PROMPT)
+    assert "job" not in shell.command("jobs; echo none", r"[^>]*none\n").group()
     assert place.run("-n", "job", "true").returncode == 0
 
 
 def test_a_shell_inside_has_job_control_of_its_own(terminal):
     shell = terminal()
-    shell.command("PS1='inner> ' $B job bash --norc --noprofile --noediting -i; echo code=$?")
-    shell.expect("inner> ")
-    shell.command("sh -c 'echo begun; exec sleep 1000'")
-    shell.expect("begun\n")
-    shell.type(CTRL_Z)
-    shell.expect("Stopped")
-    shell.expect("inner> ")
+    shell.command("PS1='inner> ' $B job bash --norc --noprofile --noediting -i; echo code=$?", "inner> ")
+    shell.command("sh -c 'echo begun; exec sleep 1000'", "begun\n")
+    shell.type(CTRL_Z, "Stopped", "inner> ")
     # The kernel ends a stopped process group without a shell.
-    shell.command("disown -a; exit 5")
-    shell.expect("code=5\n")
-    shell.expect(PROMPT)
+    shell.command("disown -a; exit 5", "code=5\n", PROMPT)
     assert shell.foreground() == shell.pid
 
 
 def test_a_command_in_the_background_that_reads_is_stopped_with_bowline(place, terminal):
     shell = terminal()
-    shell.command("$B job sh -c 'read line; echo got $line' &")
-    pid = int(shell.expect(r"\] (\d+)\n").group(1))
+    pid = int(shell.command("$B job sh -c 'read line; echo got $line' &", r"\] (\d+)\n").group(1))
     place.wait_for("bowline to stop", lambda: state_of(pid) == "T")
     shell.expect(PROMPT)
-    shell.type("\n")
-    shell.expect("Stopped")
-    shell.command("fg")
-    shell.expect(r"got \$line'\n")
-    shell.type("hello\n")
-    shell.expect("got hello\n")
+    shell.type("\n", "Stopped")
+    shell.command("fg", r"got \$line'\n")
+    shell.type("hello\n", "got hello\n")
     assert place.run("-w", "50s", "job", "true").returncode == 0
 
 
@@ -490,8 +420,7 @@ def test_command_without_a_shell_is_not_left_stopped(place, terminal):
         "exec $B --status-fd 3 job sh -c 'read line; exit 3' 3> status < /dev/tty\n"
     )
     shell = terminal()
-    shell.command("(sh behind.sh &); echo over")
-    shell.expect("over\n")
+    shell.command("(sh behind.sh &); echo over", "over\n")
     text = place.wait_for_text(place.path("status"), '"released"')
     assert f'"signal":{int(signal.SIGHUP)}' in text
     assert place.run("-n", "job", "true").returncode == 0

@@ -7,29 +7,14 @@
 
 #include <poll.h>
 
-static bowline_operation *must_start(bowline_client *client, const char *name, int64_t wait_ms)
-{
-    bowline_operation *op    = NULL;
-    bowline_error      error = { 0 };
-    int                status =
-        bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
-
-    assert_status(BOWLINE_OK, status, &error);
-    assert_non_null(op);
-    return op;
-}
-
-/* Finishes an acquire with this expected status, and releases the hold if there is one. */
-static void must_finish(bowline_operation *op, int expected)
+/* Finishes an acquire that was not granted. */
+static void must_fail(bowline_operation *op, int expected)
 {
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
     assert_status(expected, bowline_acquire_finish(&hold, op, &error), &error);
-    if (expected == BOWLINE_OK)
-        must_release(hold);
-    else
-        assert_null(hold);
+    assert_null(hold);
 }
 
 /* ---- start, wait, finish --------------------------------------------------------------------- */
@@ -38,9 +23,9 @@ ENGINE_TEST(start_and_finish)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
 
-    must_finish(must_start(client, engine_lock(), BOWLINE_NO_WAIT), BOWLINE_OK);
-    must_finish(must_start(client, engine_lock(), 1000), BOWLINE_OK);
-    must_finish(must_start(client, engine_lock(), BOWLINE_FOREVER), BOWLINE_OK);
+    must_release(must_finish(must_start(client, engine_lock(), BOWLINE_NO_WAIT)));
+    must_release(must_finish(must_start(client, engine_lock(), 1000)));
+    must_release(must_finish(must_start(client, engine_lock(), BOWLINE_FOREVER)));
 }
 
 ENGINE_TEST(wait_and_finish)
@@ -53,7 +38,7 @@ ENGINE_TEST(wait_and_finish)
     assert_int_equal(bowline_operation_done(op), 1);
     assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, &error), &error);
     assert_status(BOWLINE_OK, bowline_operation_wait(op, 0, &error), &error);
-    must_finish(op, BOWLINE_OK);
+    must_release(must_finish(op));
 }
 
 ENGINE_TEST(operation_ends_with_occasional_dispatches)
@@ -66,7 +51,7 @@ ENGINE_TEST(operation_ends_with_occasional_dispatches)
     while ((status = bowline_operation_wait(op, 0, NULL)) == BOWLINE_TIMEOUT && clock_ms() < end)
         sleep_ms(1);
     assert_status(BOWLINE_OK, status, NULL);
-    must_finish(op, BOWLINE_OK);
+    must_release(must_finish(op));
 }
 
 ENGINE_TEST(wait_for_an_operation_times_out)
@@ -82,7 +67,7 @@ ENGINE_TEST(wait_for_an_operation_times_out)
     assert_int_equal(bowline_operation_done(op), 0);
     must_release(hold);
     assert_status(BOWLINE_OK, bowline_operation_wait(op, 20000, &error), &error);
-    must_finish(op, BOWLINE_OK);
+    must_release(must_finish(op));
 }
 
 ENGINE_TEST(two_operations_on_one_name)
@@ -95,14 +80,14 @@ ENGINE_TEST(two_operations_on_one_name)
     assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(second, 30, NULL), NULL);
     must_release(hold);
     if (THE_ENGINE->in_order) {
-        must_finish(first, BOWLINE_OK);
-        must_finish(second, BOWLINE_OK);
+        must_release(must_finish(first));
+        must_release(must_finish(second));
     } else {
         while (!bowline_operation_done(first) && !bowline_operation_done(second))
             assert_status(BOWLINE_OK, bowline_dispatch(client, 1000, NULL), NULL);
         bool is_first = bowline_operation_done(first);
-        must_finish(is_first ? first : second, BOWLINE_OK);
-        must_finish(is_first ? second : first, BOWLINE_OK);
+        must_release(must_finish(is_first ? first : second));
+        must_release(must_finish(is_first ? second : first));
     }
 }
 
@@ -117,12 +102,12 @@ ENGINE_TEST(cancel_of_a_waiting_acquire)
     bowline_cancel(op);
     bowline_cancel(op);
     assert_int_equal(bowline_operation_done(op), 1);
-    must_finish(op, BOWLINE_CANCELLED);
+    must_fail(op, BOWLINE_CANCELLED);
     op = must_start(client, engine_lock(), BOWLINE_FOREVER);
     assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 30, NULL), NULL);
     bowline_cancel(op);
     assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, NULL), NULL);
-    must_finish(op, BOWLINE_CANCELLED);
+    must_fail(op, BOWLINE_CANCELLED);
     must_release(hold);
     assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
 }
@@ -149,9 +134,7 @@ ENGINE_TEST(cancel_of_an_acquire_that_may_be_granted)
             assert_status(BOWLINE_CANCELLED, status, &error);
         if (i % 4 == 2)
             assert_status(BOWLINE_OK, status, &error);
-        assert_status(BOWLINE_OK, acquire_within(&hold, other, engine_lock(), 10000, &error),
-                      &error);
-        must_release(hold);
+        must_release(must_acquire_within(other, engine_lock(), 10000));
     }
 }
 
@@ -201,9 +184,7 @@ ENGINE_TEST(cancel_of_a_sleeping_thread)
     assert_status(BOWLINE_CANCELLED, waiter_join(&waiting), &waiting.error);
     assert_false(atomic_load(&driver.ended));
     must_release(hold);
-    assert_true(waiter_ends(&driver));
-    assert_status(BOWLINE_OK, waiter_join(&driver), &driver.error);
-    must_release(driver.hold);
+    waiter_must_release(&driver);
 }
 
 /* ---- extend and release ---------------------------------------------------------------------- */
@@ -330,9 +311,9 @@ ENGINE_TEST(timer_makes_the_descriptor_readable)
     bowline_operation *longer = must_start(client, engine_lock(), 60);
 
     poll_until_done(client, op);
-    must_finish(op, BOWLINE_TIMEOUT);
+    must_fail(op, BOWLINE_TIMEOUT);
     poll_until_done(client, longer);
-    must_finish(longer, BOWLINE_TIMEOUT);
+    must_fail(longer, BOWLINE_TIMEOUT);
     must_release(held);
 }
 
@@ -383,9 +364,7 @@ ENGINE_TEST(sleeping_thread_takes_over_the_loop)
         assert_int_equal(pthread_join(driver.thread, NULL), 0);
         assert_true(threads_wait(client, 1));
         must_release(hold);
-        assert_true(waiter_ends(&w));
-        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-        must_release(w.hold);
+        waiter_must_release(&w);
         hold = must_acquire(other, engine_lock());
     }
     must_release(hold);

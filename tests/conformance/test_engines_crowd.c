@@ -167,16 +167,12 @@ ENGINE_TEST(close_releases_holds)
 {
     bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
 
     (void)must_acquire(client, "one");
     (void)must_acquire(client, "two");
     engine_close(client);
-    assert_status(BOWLINE_OK, acquire_within(&hold, other, "one", 10000, &error), &error);
-    must_release(hold);
-    assert_status(BOWLINE_OK, acquire_within(&hold, other, "two", 10000, &error), &error);
-    must_release(hold);
+    must_release(must_acquire_within(other, "one", 10000));
+    must_release(must_acquire_within(other, "two", 10000));
 }
 
 ENGINE_TEST(close_cancels_operations)
@@ -185,23 +181,16 @@ ENGINE_TEST(close_cancels_operations)
     bowline_client    *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold      *hold   = must_acquire(other, "busy");
     bowline_hold      *mine   = must_acquire(client, "mine");
-    bowline_error      error  = { 0 };
     bowline_operation *op;
 
-    assert_status(
-        BOWLINE_OK, /* waits */
-        bowline_acquire_start(&op, client, "busy", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL), NULL);
-    assert_status(BOWLINE_OK, /* may be in flight, or granted */
-                  bowline_acquire_start(&op, client, "free", NULL, NULL), NULL);
+    (void)must_start(client, "busy", 60000);           /* waits */
+    (void)must_start(client, "free", BOWLINE_DEFAULT); /* may be in flight, or granted */
     assert_status(BOWLINE_OK, bowline_extend_start(&op, mine, 0, NULL), NULL);
     engine_close(client);
     must_release(hold);
-    assert_status(BOWLINE_OK, acquire_within(&hold, other, "busy", 10000, &error), &error);
-    must_release(hold);
-    assert_status(BOWLINE_OK, acquire_within(&hold, other, "free", 10000, &error), &error);
-    must_release(hold);
-    assert_status(BOWLINE_OK, acquire_within(&hold, other, "mine", 10000, &error), &error);
-    must_release(hold);
+    must_release(must_acquire_within(other, "busy", 10000));
+    must_release(must_acquire_within(other, "free", 10000));
+    must_release(must_acquire_within(other, "mine", 10000));
 }
 
 /* A client that was opened and closed has no effect. */

@@ -70,26 +70,6 @@ static bowline_event await_event(bowline_client *client, void (*take_turn)(bowli
     return event;
 }
 
-static bowline_operation *must_start(bowline_client *client, const char *name, int64_t wait_ms)
-{
-    bowline_operation *op    = NULL;
-    bowline_error      error = { 0 };
-    int                status =
-        bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
-
-    assert_status(BOWLINE_OK, status, &error);
-    return op;
-}
-
-static bowline_hold *must_finish(bowline_operation *op)
-{
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
-
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
-    return hold;
-}
-
 static void assert_ended(bowline_event event, const bowline_operation *op)
 {
     assert_int_equal(event.kind, BOWLINE_EVENT_ENDED);
@@ -208,8 +188,7 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
         assert_int_equal(pthread_join(thread.thread, NULL), 0);
     }
     must_release(theirs);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    must_release(w.hold);
+    waiter_must_release(&w);
 }
 
 ENGINE_TEST(next_event_refuses_wrong_arguments)

@@ -351,7 +351,6 @@ static void write_text(unsigned nth)
 
 static int set_up(void **state)
 {
-    server_needed();
     redis = frozen_start(beginning_ms);
     wire_open(&line, redis->socket);
     for (unsigned i = 0; i < VARIANTS; i++)
@@ -362,8 +361,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     wire_close(&line);
-    frozen_stop(redis);
-    return 0;
+    return frozen_stop(state);
 }
 
 AROUND(set_up, tear_down)

@@ -373,7 +373,6 @@ TEST(commands_of_the_queue_agree_in_model_and_server)
 
 static int set_up(void **state)
 {
-    server_needed();
     redis      = frozen_start(beginning_ms);
     has_shards = server_has_sharded_channels(redis);
     wire_open(&control, redis->socket);
@@ -384,10 +383,4 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    frozen_stop(redis);
-    return 0;
-}
-
-AROUND(set_up, tear_down)
+AROUND(set_up, frozen_stop)

@@ -329,7 +329,6 @@ TEST(restarted_model_and_server_have_the_saved_data)
 
 static int set_up(void **state)
 {
-    server_needed();
     redis = frozen_start(beginning_ms);
     wire_open(&control, redis->socket);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
@@ -339,10 +338,4 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    frozen_stop(redis);
-    return 0;
-}
-
-AROUND(set_up, tear_down)
+AROUND(set_up, frozen_stop)

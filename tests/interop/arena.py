@@ -184,6 +184,10 @@ class Party:
     def release(self):
         return self.ask("release")
 
+    def take_and_return(self, wait_ms=0):
+        assert self.acquire(wait_ms) == "held"
+        assert self.release() == "released"
+
     def kill(self):
         self.process.kill()
         self.process.wait()

@@ -73,8 +73,7 @@ def test_symfony_is_busy_without_an_exception_while_bowline_holds(arena, symfony
     assert symfony.ask("acquired") == "no"
     assert arena.server.dump() == value
     assert bowline.release() == "released"
-    assert symfony.acquire() == "held"
-    assert symfony.release() == "released"
+    symfony.take_and_return()
     assert arena.server.keys() == []
 
 
@@ -147,8 +146,7 @@ def test_doctor_has_the_scripts_of_symfony(arena, symfony):
     assert [name for name, _ in rows] == ["save", "save for reading", "put off expiration", "delete", "exists"]
     for _, script in rows:
         assert arena.server.cli("script", "exists", script) == "0"
-    assert symfony.acquire() == "held"
-    assert symfony.release() == "released"
+    symfony.take_and_return()
     assert symfony.ask("read") == "held"
     for _, script in rows:
         assert arena.server.cli("script", "exists", script) == "1"

@@ -264,9 +264,6 @@ static int before_all(void **state)
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
 {
-    (void)about;
-    (void)kind;
-    (void)where;
     return remove(path);
 }
 

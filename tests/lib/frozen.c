@@ -14,6 +14,7 @@
 enum { US_PER_MS = 1000, MS_PER_S = 1000, PATIENCE_MS = 20000 };
 
 static clock_setting *setting;
+static server        *frozen;
 
 void frozen_set(int64_t now_ms)
 {
@@ -34,13 +35,14 @@ void frozen_await(server *s)
 
 server *frozen_start(int64_t now_ms)
 {
-    char        path[]    = "/tmp/bowline-clock-XXXXXX";
-    int         fd        = mkstemp(path);
+    char        path[] = "/tmp/bowline-clock-XXXXXX";
+    int         fd;
     const char *shim      = getenv("BOWLINE_CLOCK_SHIM");
     const char *preload   = getenv("LD_PRELOAD");
     char        kept[400] = "";
-    server     *s;
 
+    server_needed();
+    fd = mkstemp(path);
     assert_non_null(shim);
     assert_null(setting);
     assert_true(fd >= 0);
@@ -54,23 +56,24 @@ server *frozen_start(int64_t now_ms)
     assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
     assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
     /* The allocator's thread waits on a stopped clock, so it would never wait. */
-    s = server_start(server_is_new() ? "--enable-debug-command yes --jemalloc-bg-thread no"
-                                     : "--jemalloc-bg-thread no");
+    frozen = server_start(server_is_new() ? "--enable-debug-command yes --jemalloc-bg-thread no"
+                                          : "--jemalloc-bg-thread no");
     /* Redis 8 deletes expired keys a millisecond before it would hide them. */
-    assert_string_equal(server_ask(s, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
+    assert_string_equal(server_ask(frozen, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
     (void)unlink(path); /* the server has it in memory */
     (void)unsetenv("BOWLINE_CLOCK_FILE");
     if (preload != NULL)
         assert_int_equal(setenv("LD_PRELOAD", kept, 1), 0);
     else
         (void)unsetenv("LD_PRELOAD");
-    return s;
+    return frozen;
 }
 
-void frozen_stop(server *s)
+int frozen_stop(void **state)
 {
-    server_stop(s);
+    server_stop(frozen);
     if (setting != NULL)
         (void)munmap(setting, sizeof *setting);
     setting = NULL;
+    return 0;
 }

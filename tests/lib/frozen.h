@@ -9,7 +9,7 @@
 #include "tests/lib/server.h"
 #include <stdint.h>
 
-/* As server_start.  Its wall clock starts at `now_ms` since 1970. */
+/* As server_start, for tests that need a server.  Its wall clock starts at `now_ms` since 1970. */
 server *frozen_start(int64_t now_ms);
 
 /* Call it with no command in flight.  On Redis 7 the next command already sees the new time.
@@ -19,6 +19,7 @@ void frozen_set(int64_t now_ms);
 /* Waits until the server sees the time that was set. */
 void frozen_await(server *s);
 
-void frozen_stop(server *s);
+/* Stops it; for AROUND of suite.h. */
+int frozen_stop(void **state);
 
 #endif

@@ -24,9 +24,6 @@
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
 {
-    (void)about;
-    (void)kind;
-    (void)where;
     (void)remove(path);
     return 0;
 }

@@ -86,9 +86,37 @@ bowline_hold *must_acquire_at(bowline_client *client, const char *name, const ch
     return hold;
 }
 
-void must_be_free_at(bowline_client *client, const char *name, const char *file, int line)
+bowline_hold *must_acquire_within_at(bowline_client *client, const char *name, int64_t wait_ms,
+                                     const char *file, int line)
 {
-    give_back_or_lose_at(must_acquire_at(client, name, file, line), file, line);
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = acquire_within(&hold, client, name, wait_ms, &error);
+
+    assert_status_at(BOWLINE_OK, status, &error, file, line);
+    return hold;
+}
+
+bowline_operation *must_start_at(bowline_client *client, const char *name, int64_t wait_ms,
+                                 const char *file, int line)
+{
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+    int                status =
+        bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
+
+    assert_status_at(BOWLINE_OK, status, &error, file, line);
+    return op;
+}
+
+bowline_hold *must_finish_at(bowline_operation *op, const char *file, int line)
+{
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = bowline_acquire_finish(&hold, op, &error);
+
+    assert_status_at(BOWLINE_OK, status, &error, file, line);
+    return hold;
 }
 
 void must_release_at(bowline_hold *hold, const char *file, int line)
@@ -140,6 +168,13 @@ int waiter_join(waiter *w)
 {
     assert_int_equal(pthread_join(w->thread, NULL), 0);
     return w->status;
+}
+
+void waiter_must_release_at(waiter *w, const char *file, int line)
+{
+    _assert_true(waiter_ends(w), "the waiter has ended", file, line);
+    assert_status_at(BOWLINE_OK, waiter_join(w), &w->error, file, line);
+    must_release_at(w->hold, file, line);
 }
 
 bool comes_true(const atomic_bool *flag)

@@ -33,13 +33,17 @@
     must_open_at((url), BOWLINE_NO_THREAD, __FILE__, __LINE__)
 #define must_open_url(...)         must_open_url_at(__FILE__, __LINE__, __VA_ARGS__)
 #define must_acquire(client, name) must_acquire_at((client), (name), __FILE__, __LINE__)
-#define must_release(hold)         must_release_at((hold), __FILE__, __LINE__)
+#define must_acquire_within(client, name, wait_ms) \
+    must_acquire_within_at((client), (name), (wait_ms), __FILE__, __LINE__)
+#define must_release(hold) must_release_at((hold), __FILE__, __LINE__)
+
+/* Starts an acquire; finishes it and returns its hold. */
+#define must_start(client, name, wait_ms) \
+    must_start_at((client), (name), (wait_ms), __FILE__, __LINE__)
+#define must_finish(op) must_finish_at((op), __FILE__, __LINE__)
 
 /* Waits, twenty seconds at most, until the hold has ended. */
 #define must_end(hold) must_end_at((hold), __FILE__, __LINE__)
-
-/* Acquires and releases it, with a lease so short that it may end meanwhile. */
-#define must_be_free(client, name) must_be_free_at((client), (name), __FILE__, __LINE__)
 
 /* Waits for it, twenty seconds at a time; releases a hold that may have ended. */
 #define acquire_in_the_end(ret_hold, client, name) \
@@ -52,9 +56,14 @@ bowline_client *must_open_at(const char *url, uint32_t flags, const char *file, 
 __attribute__((format(printf, 3, 4))) bowline_client *must_open_url_at(const char *file, int line,
                                                                        const char *format, ...);
 bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line);
+bowline_hold *must_acquire_within_at(bowline_client *client, const char *name, int64_t wait_ms,
+                                     const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
 void          must_end_at(bowline_hold *hold, const char *file, int line);
-void          must_be_free_at(bowline_client *client, const char *name, const char *file, int line);
+
+bowline_operation *must_start_at(bowline_client *client, const char *name, int64_t wait_ms,
+                                 const char *file, int line);
+bowline_hold      *must_finish_at(bowline_operation *op, const char *file, int line);
 
 void acquire_in_the_end_at(bowline_hold **ret_hold, bowline_client *client, const char *name,
                            const char *file, int line);
@@ -92,6 +101,10 @@ bool comes_true(const atomic_bool *flag);
 
 /* Whether it ends within ten seconds.  (It must still be joined.) */
 #define waiter_ends(w) comes_true(&(w)->ended)
+
+/* Within ten seconds it acquires; joins it and releases its hold. */
+#define waiter_must_release(w) waiter_must_release_at((w), __FILE__, __LINE__)
+void waiter_must_release_at(waiter *w, const char *file, int line);
 
 /* Milliseconds on the library's clock. */
 int64_t clock_ms(void);

@@ -13,20 +13,26 @@
 
 enum { BOUND = 3 };
 
-static char url[200];
-static char bounded_url[220];
+static char            url[200];
+static bowline_client *client; /* of each test */
 
 /* ---- foreign locks --------------------------------------------------------------------------- */
 
 /* A failed test may have left keys. */
-static int delete_all_keys(void **state)
+static int open_client(void **state)
 {
-    (void)server_ask(redis, "CONFIG SET maxmemory 0");
     (void)server_ask(redis, "FLUSHALL");
+    client = must_open(url);
     return 0;
 }
 
-FIXTURE(delete_all_keys, NULL)
+static int leaves_no_keys(void **state)
+{
+    bowline_close(client);
+    return queue_await_no_keys(redis) ? 0 : -1;
+}
+
+FIXTURE(open_client, leaves_no_keys)
 
 /* A list is a foreign value too. */
 TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
@@ -34,8 +40,7 @@ TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
     static const char *const sets[] = { "SET bowline:{x} of-another", "RPUSH bowline:{x} 1" };
 
     for (size_t i = 0; i < COUNT_OF(sets); i++) {
-        waiter          w;
-        bowline_client *client = must_open(url);
+        waiter w;
         (void)server_ask(redis, "%s", sets[i]);
         char *dump = strdup(server_ask(redis, "DUMP bowline:{x}"));
         assert_non_null(dump);
@@ -45,25 +50,19 @@ TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
         assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), dump);
         assert_false(atomic_load(&w.ended));
         (void)server_ask(redis, "DEL bowline:{x}");
-        assert_true(waiter_ends(&w));
-        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-        must_release(w.hold);
+        waiter_must_release(&w);
         free(dump);
-        bowline_close(client);
         assert_true(queue_await_no_keys(redis));
     }
 }
 
 TEST(release_leaves_a_foreign_lock_unchanged)
 {
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold *hold = must_acquire(client, "x");
     (void)server_ask(redis, "SET bowline:{x} of-another");
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
     (void)server_ask(redis, "DEL bowline:{x}");
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* A pattern subscriber must not count as a receiver of a push, or the lock would be granted to a
@@ -77,27 +76,20 @@ TEST(pattern_subscriber_receives_no_push_and_does_not_count)
         print_message("# before 7.0 it receives and counts: see Q7 in docs/faults.md\n");
         return;
     }
-    int             fd     = server_say(redis, "PSUBSCRIBE *");
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_hold   *last   = NULL;
+    int             fd    = server_say(redis, "PSUBSCRIBE *");
+    bowline_client *other = must_open(url);
+    bowline_hold   *hold  = must_acquire(client, "x");
     queue_await_join(redis, &w, other, "x", 1);
     (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
     must_release(hold);
-    assert_true(waiter_ends(&w));
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    must_release(w.hold);
+    waiter_must_release(&w);
     ssize_t got = recv(fd, received, sizeof received - 1, MSG_DONTWAIT);
     assert_true(got > 0);
     assert_non_null(strstr(received, "psubscribe"));
     assert_null(strstr(received, "bowline:i:"));
-    assert_status(BOWLINE_OK, acquire_within(&last, other, "x", 0, NULL), NULL);
-    must_release(last);
+    must_release(must_acquire(other, "x"));
     (void)close(fd);
     bowline_close(other);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* A queue entry that is not a valid member is deleted. */
@@ -105,35 +97,28 @@ TEST(invalid_queue_entries_are_deleted)
 {
     waiter w;
 
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold *hold = must_acquire(client, "x");
     queue_await_join(redis, &w, client, "x", 1);
     const char *const odd[] = { "odd", "'b1:a 1.0 channel 0'", "'b1:a 1.0 channel 99999999999999'",
                                 "'of-another 1.0 channel 2000'" };
     for (size_t i = 0; i < COUNT_OF(odd); i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 %s", odd[i]);
     must_release(hold);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    must_release(w.hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    waiter_must_release(&w);
 }
 
 /* ---- fences ---------------------------------------------------------------------------------- */
 
 static void fence_rises_after(const char *first, const char *second)
 {
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    uint64_t        fence  = bowline_hold_fence(hold);
+    bowline_hold *hold  = must_acquire(client, "x");
+    uint64_t      fence = bowline_hold_fence(hold);
     must_release(hold);
     (void)server_ask(redis, "%s", first);
     (void)server_ask(redis, "%s", second);
     hold = must_acquire(client, "x");
     assert_true(bowline_hold_fence(hold) > fence);
     must_release(hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* The fence counter is deleted, the connection stays. */
@@ -154,15 +139,12 @@ TEST(release_is_refused_when_the_queue_has_another_type)
 {
     bowline_error error = { 0 };
 
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold *hold = must_acquire(client, "x");
     (void)server_ask(redis, "RPUSH bowline:{x}:bwl.q 1");
     assert_status(BOWLINE_REFUSED, bowline_release(hold, &error), &error);
     assert_non_null(strstr(error.text, "bowline:{x}:bwl.q is a list"));
     assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
     (void)server_ask(redis, "DEL bowline:{x} bowline:{x}:bwl.q");
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- another version of itself: see "Versions" in docs/wire.md ------------------------------- */
@@ -185,7 +167,6 @@ TEST(waiter_acquires_after_a_lock_of_another_version)
     bowline_error  error  = { 0 };
     bowline_holder holder = { .size = sizeof holder };
 
-    bowline_client *client = must_open(url);
     (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
     assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 0, &error), &error);
     assert_non_null(strstr(error.text, "another version of bowline (b2)"));
@@ -197,23 +178,19 @@ TEST(waiter_acquires_after_a_lock_of_another_version)
     assert_false(atomic_load(&w.ended));
     assert_untouched();
     (void)server_ask(redis, "DEL bowline:{x}");
-    assert_true(waiter_ends(&w));
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    must_release(w.hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    waiter_must_release(&w);
 }
 
 TEST(release_leaves_a_lock_of_another_version_unchanged)
 {
     for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(url);
-        bowline_hold   *hold   = must_acquire(client, "x");
+        bowline_client *own  = must_open(url);
+        bowline_hold   *hold = must_acquire(own, "x");
         (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
         if (i == 0)
             assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-        bowline_close(client);
+        bowline_close(own);
         assert_untouched();
         (void)server_ask(redis, "DEL bowline:{x}");
         assert_true(queue_await_no_keys(redis));
@@ -232,10 +209,9 @@ TEST(queue_entry_of_another_version_is_skipped)
     };
 
     for (size_t i = 0; i < COUNT_OF(members); i++) {
-        waiter          w;
-        bowline_client *client = must_open(url);
-        bowline_hold   *hold   = must_acquire(client, "x");
-        int             fd     = server_say(redis, "%s bowline:i:2222222222222222222222",
+        waiter        w;
+        bowline_hold *hold = must_acquire(client, "x");
+        int           fd   = server_say(redis, "%s bowline:i:2222222222222222222222",
                             server_has_sharded_channels(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 '%s'", members[i]);
         queue_await_join(redis, &w, client, "x", 2);
@@ -250,7 +226,6 @@ TEST(queue_entry_of_another_version_is_skipped)
         assert_string_equal(server_ask(redis, "EXISTS bowline:{x}:bwl.q"), "0");
         must_release(w.hold);
         (void)close(fd);
-        bowline_close(client);
         assert_true(queue_await_no_keys(redis));
     }
 }
@@ -261,8 +236,7 @@ TEST(lock_uses_as_much_memory_as_a_plain_set)
 {
     char held[24];
 
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "nightly-report-1");
+    bowline_hold *hold = must_acquire(client, "nightly-report-1");
     assert_string_equal(server_ask(redis, "STRLEN bowline:{nightly-report-1}"), "28");
     (void)snprintf(held, sizeof held, "%s",
                    server_ask(redis, "MEMORY USAGE bowline:{nightly-report-1}"));
@@ -270,59 +244,46 @@ TEST(lock_uses_as_much_memory_as_a_plain_set)
     (void)server_ask(redis, "SET bowline:{nightly-report-1} b1:sessionettokenettokenette PX 9999");
     assert_string_equal(server_ask(redis, "MEMORY USAGE bowline:{nightly-report-1}"), held);
     (void)server_ask(redis, "DEL bowline:{nightly-report-1}");
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- dead waiters ---------------------------------------------------------------------------- */
+
+static void add_dead_waiters(int count)
+{
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
+                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
+                     count);
+}
 
 /* The live waiter behind ten thousand dead ones is granted the lock after the release: each script
  * call skips 64. */
 TEST(ten_thousand_dead_waiters_are_skipped)
 {
     enum { DEAD = 10000, EACH = 64, OTHER_CALLS = 8 };
-    char   unlimited_url[200];
     waiter live;
 
-    (void)snprintf(unlimited_url, sizeof unlimited_url, "%s?queue-max=0", redis->tcp_url);
-    bowline_client *client = must_open(unlimited_url);
-    bowline_client *other  = must_open(unlimited_url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    (void)server_ask(redis,
-                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
-                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
-                     DEAD);
+    bowline_client *other = must_open_url("%s&queue-max=0", url);
+    bowline_hold   *hold  = must_acquire(client, "x");
+    add_dead_waiters(DEAD);
     queue_await_join(redis, &live, other, "x", DEAD + 1);
     long calls_before = server_command_count(redis, "evalsha");
     must_release(hold);
-    assert_int_equal(waiter_join(&live), BOWLINE_OK);
-    must_release(live.hold);
+    waiter_must_release(&live);
     assert_in_range(server_command_count(redis, "evalsha") - calls_before, DEAD / EACH,
                     DEAD / EACH + OTHER_CALLS);
-    bowline_close(client);
     bowline_close(other);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* One script call skips 64 members of the queue. A waiter behind them may be alive. */
 TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
 {
     enum { EACH = 64 };
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
 
-    bowline_client *client = must_open(url);
-    (void)server_ask(redis,
-                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
-                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
-                     EACH + 1);
-    assert_status(BOWLINE_BUSY, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
+    add_dead_waiters(EACH + 1);
+    assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
     assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), "1");
-    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
-    must_release(hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    must_release(must_acquire(client, "x"));
 }
 
 /* ---- a full queue ---------------------------------------------------------------------------- */
@@ -330,37 +291,30 @@ TEST(try_does_not_overtake_a_waiter_behind_dead_ones)
 /* A waiter that lost its queue entry rejoins with its ticket, although the queue is full now. */
 TEST(earlier_waiter_rejoins_a_full_queue)
 {
-    waiter w[BOUND];
+    waiter w;
 
-    bowline_client *client = must_open(bounded_url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    queue_await_join(redis, &w[0], client, "x", 1);
+    bowline_client *bounded = must_open_url("%s&queue-max=%d", url, BOUND);
+    bowline_hold   *hold    = must_acquire(client, "x");
+    queue_await_join(redis, &w, bounded, "x", 1);
     (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
     for (int i = 1; i < BOUND + 1; i++) /* usually before its next heartbeat */
         (void)server_ask(
             redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
     assert_true(queue_await_size(redis, "x", BOUND + 1));
     must_release(hold);
-    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
-    must_release(w[0].hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    waiter_must_release(&w);
+    bowline_close(bounded);
 }
 
 /* The lock is free and the queue is full of dead waiters: the acquire succeeds. */
 TEST(acquire_succeeds_when_the_queue_is_full_of_dead_waiters)
 {
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
-
-    bowline_client *client = must_open(bounded_url);
+    bowline_client *bounded = must_open_url("%s&queue-max=%d", url, BOUND);
     for (int i = 0; i < 2 * BOUND; i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:v%d n bowline:i:%d 2000'", i + 1, i,
                          i);
-    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 5000, &error), &error);
-    must_release(hold);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
+    must_release(must_acquire_within(bounded, "x", 5000));
+    bowline_close(bounded);
 }
 
 /* ---- confirmation of a grant ----------------------------------------------------------------- */
@@ -371,7 +325,6 @@ TEST(grant_is_confirmed_at_once_without_a_renewal_thread)
 {
     waiter w;
 
-    bowline_client *client = must_open(url);
     bowline_client *second = must_open_without_renewal_thread(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     queue_await_join(redis, &w, second, "x", 1);
@@ -383,8 +336,6 @@ TEST(grant_is_confirmed_at_once_without_a_renewal_thread)
     }
     must_release(w.hold);
     bowline_close(second);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* A release that follows a confirmation in another packet is preceded by EXISTS. */
@@ -392,7 +343,6 @@ TEST(short_grant_is_confirmed_at_once)
 {
     unsigned at_once = 0;
 
-    bowline_client *client = must_open(url);
     bowline_client *second = must_open_url("%s&lease=100ms&timeout=100ms", url);
     for (int i = 0; i < 30; i++) {
         waiter        w;
@@ -411,8 +361,6 @@ TEST(short_grant_is_confirmed_at_once)
     }
     assert_true(at_once > 0);
     bowline_close(second);
-    bowline_close(client);
-    assert_true(queue_await_no_keys(redis));
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -422,7 +370,6 @@ static int open_server(void **state)
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
-    (void)snprintf(bounded_url, sizeof bounded_url, "%s&queue-max=%d", url, BOUND);
     return 0;
 }
 

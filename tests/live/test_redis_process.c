@@ -96,7 +96,6 @@ static atomic_int alarms;
 
 static void count_alarm(int number)
 {
-    (void)number;
     atomic_fetch_add(&alarms, 1);
 }
 

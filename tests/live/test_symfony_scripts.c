@@ -395,15 +395,8 @@ TEST(symfony_string_of_an_old_version_is_busy)
 
 static int start_server(void **state)
 {
-    server_needed();
     redis = frozen_start(beginning_ms);
     return 0;
 }
 
-static int stop_server(void **state)
-{
-    frozen_stop(redis);
-    return 0;
-}
-
-AROUND(start_server, stop_server)
+AROUND(start_server, frozen_stop)

@@ -279,7 +279,6 @@ TEST(update_inside_an_update_is_usage)
 
 static void restart_server(void *arg, unsigned call)
 {
-    (void)arg;
     if (call == 1) {
         server_restart(redis);
         sleep_ms(IDLE_MS);

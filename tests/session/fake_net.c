@@ -39,7 +39,6 @@ bwl_ms bwl_clock_now(void)
 
 bwl_ms bwl_clock_tick(bwl_ms at, bwl_ms slack_ms)
 {
-    (void)slack_ms;
     return at;
 }
 
@@ -55,7 +54,6 @@ uint64_t bwl_clock_wall_us(void)
 
 int nanosleep(const struct timespec *length, struct timespec *left)
 {
-    (void)left;
     fake.now_ns += length->tv_sec * SECOND_NS + length->tv_nsec;
     return 0;
 }
@@ -76,7 +74,6 @@ bwl_random fake_bits(unsigned n)
 
 bool bwl_entropy_draw(bwl_entropy *pool, bwl_random *ret_random)
 {
-    (void)pool;
     *ret_random = fake_bits(++fake.draws);
     return true;
 }
@@ -196,7 +193,6 @@ int bwl_stream_open(bwl_stream *conn, const bwl_address *address, bwl_fault *fau
 {
     char name[FAKE_NAME_MAX];
 
-    (void)fault;
     if (conn->source.fd >= 0 || fake.connections_count == FAKE_CONNECTIONS_MAX)
         abort();
     name_of(address, name);
@@ -310,7 +306,6 @@ int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
 
 void bwl_stream_goodbye(bwl_stream *conn)
 {
-    (void)conn;
 }
 
 static void keep(bwl_stream *conn, const char *bytes, size_t size)
@@ -411,7 +406,6 @@ bool bwl_stream_sounds_like_tls(const bwl_stream *conn)
 
 int bwl_reactor_open(bwl_reactor *reactor, bwl_fault *fault)
 {
-    (void)fault;
     reactor->epoll_fd = FAKE_FD - 1;
     return BWL_OK;
 }
@@ -439,7 +433,6 @@ void bwl_reactor_forget(bwl_reactor *reactor, bwl_source *source)
 
 void bwl_reactor_wake(bwl_reactor *reactor)
 {
-    (void)reactor;
     fake.is_woken = true;
 }
 
@@ -471,7 +464,6 @@ int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[B
 {
     int count = 0;
 
-    (void)reactor;
     if (!fake_has_event())
         story_idle(wait_ms);
     if (fake.is_woken)
@@ -500,7 +492,6 @@ int bwl_resolve_start(bwl_resolve **ret_resolve, const bwl_dial *request, bwl_fa
 {
     bwl_resolve *resolve = calloc(1, sizeof *resolve);
 
-    (void)fault;
     if (resolve == NULL)
         abort();
     (void)snprintf(resolve->host, sizeof resolve->host, "%s", request->host);
@@ -544,7 +535,6 @@ void bwl_resolve_forget(bwl_resolve *resolve)
 
 int shutdown(int fd, int how)
 {
-    (void)how;
     connection_of(fd)->shut = true;
     return 0;
 }

@@ -5,14 +5,10 @@
  * A story is a table: at a time, a link says a line, and all links together then get these bytes.
  */
 #include "sim/redis/server.h"
+#include "tests/lib/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { LINKS = 3, OUT_ROOM = 1 << 16, MS_IN_US = 1000 };
 
@@ -142,11 +138,10 @@ static bool is_equal(const world *a, const world *b)
 
 /* ---- expiry ---------------------------------------------------------------------------------- */
 
-static void expired_key_is_deleted_when_it_is_touched(void **state)
+TEST(expired_key_is_deleted_when_it_is_touched)
 {
     world w;
 
-    (void)state;
     begin(&w);
     ask(&w, 0, "SET k v PX 1000", "+OK\r\n");
     uint64_t offset = model_server_offset(w.server);
@@ -162,11 +157,10 @@ static void expired_key_is_deleted_when_it_is_touched(void **state)
     end(&w);
 }
 
-static void lease_is_logged_as_a_moment(void **state)
+TEST(lease_is_logged_as_a_moment)
 {
     world w;
 
-    (void)state;
     begin(&w);
     ask(&w, 0, "SET k v PX 1000", "+OK\r\n");
     expect_effects(&w, 0,
@@ -175,11 +169,10 @@ static void lease_is_logged_as_a_moment(void **state)
     end(&w);
 }
 
-static void tick_deletes_expired_keys_and_tells_who_tracks_them(void **state)
+TEST(tick_deletes_expired_keys_and_tells_who_tracks_them)
 {
     world w;
 
-    (void)state;
     begin(&w);
     forget(&w, 1, "HELLO 3");
     ask(&w, 0, "SET k v PX 10", "+OK\r\n");
@@ -192,11 +185,10 @@ static void tick_deletes_expired_keys_and_tells_who_tracks_them(void **state)
     end(&w);
 }
 
-static void clock_that_jumps_back_keeps_a_key(void **state)
+TEST(clock_that_jumps_back_keeps_a_key)
 {
     world w;
 
-    (void)state;
     begin(&w);
     ask(&w, 0, "SET k v PX 1000", "+OK\r\n");
     at(&w, -5000);
@@ -204,11 +196,10 @@ static void clock_that_jumps_back_keeps_a_key(void **state)
     end(&w);
 }
 
-static void watched_key_that_expires_breaks_the_transaction(void **state)
+TEST(watched_key_that_expires_breaks_the_transaction)
 {
     world w;
 
-    (void)state;
     begin(&w);
     forget(&w, 0, "SET k v PX 10");
     ask(&w, 0, "WATCH k", "+OK\r\n");
@@ -221,12 +212,11 @@ static void watched_key_that_expires_breaks_the_transaction(void **state)
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-static void replica_does_not_expire_by_itself(void **state)
+TEST(replica_does_not_expire_by_itself)
 {
     world primary;
     world replica;
 
-    (void)state;
     begin(&primary);
     begin(&replica);
     model_server_follow(replica.server, "10.0.0.1", 6379, replica.now_us);
@@ -246,14 +236,13 @@ static void replica_does_not_expire_by_itself(void **state)
     end(&primary);
 }
 
-static void transaction_reaches_a_replica_as_a_whole(void **state)
+TEST(transaction_reaches_a_replica_as_a_whole)
 {
     world       primary;
     world       replica;
     const char *bytes;
     size_t      size;
 
-    (void)state;
     begin(&primary);
     begin(&replica);
     model_server_follow(replica.server, "10.0.0.1", 6379, replica.now_us);
@@ -270,12 +259,11 @@ static void transaction_reaches_a_replica_as_a_whole(void **state)
     end(&primary);
 }
 
-static void full_synchronization_copies_the_data(void **state)
+TEST(full_synchronization_copies_the_data)
 {
     world primary;
     world replica;
 
-    (void)state;
     begin(&primary);
     begin(&replica);
     forget(&primary, 0, "SET a 1");
@@ -293,11 +281,10 @@ static void full_synchronization_copies_the_data(void **state)
     end(&primary);
 }
 
-static void stale_replica_refuses(void **state)
+TEST(stale_replica_refuses)
 {
     world w;
 
-    (void)state;
     begin(&w);
     assert_true(model_server_configure(w.server, "replica-serve-stale-data", "no"));
     model_server_follow(w.server, "10.0.0.2", 6379, w.now_us);
@@ -310,11 +297,10 @@ static void stale_replica_refuses(void **state)
     end(&w);
 }
 
-static void wait_ends_with_an_acknowledgement_or_its_time(void **state)
+TEST(wait_ends_with_an_acknowledgement_or_its_time)
 {
     world w;
 
-    (void)state;
     begin(&w);
     model_server_acked(w.server, 0, 0, w.now_us);
     say(&w, 0, "SET k v\r\nWAIT 1 500\r\nGET k");
@@ -335,11 +321,10 @@ static void wait_ends_with_an_acknowledgement_or_its_time(void **state)
     end(&w);
 }
 
-static void new_replica_ends_the_links_that_wait(void **state)
+TEST(new_replica_ends_the_links_that_wait)
 {
     world w;
 
-    (void)state;
     begin(&w);
     say(&w, 0, "WAIT 1 0");
     model_server_follow(w.server, "10.0.0.2", 6379, w.now_us);
@@ -350,11 +335,10 @@ static void new_replica_ends_the_links_that_wait(void **state)
     end(&w);
 }
 
-static void too_few_replicas_refuse_writes(void **state)
+TEST(too_few_replicas_refuse_writes)
 {
     world w;
 
-    (void)state;
     begin(&w);
     assert_true(model_server_configure(w.server, "min-replicas-to-write", "1"));
     ask(&w, 0, "SET k v", "-NOREPLICAS Not enough good replicas to write.\r\n");
@@ -367,13 +351,12 @@ static void too_few_replicas_refuse_writes(void **state)
 
 /* ---- disks ----------------------------------------------------------------------------------- */
 
-static void restart_loses_what_was_not_on_the_disk(void **state)
+TEST(restart_loses_what_was_not_on_the_disk)
 {
     world first;
     world disk;
     world second;
 
-    (void)state;
     begin(&first);
     begin(&disk);
     forget(&first, 0, "SET a 1");
@@ -392,14 +375,13 @@ static void restart_loses_what_was_not_on_the_disk(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void full_server_evicts_by_its_policy(void **state)
+TEST(full_server_evicts_by_its_policy)
 {
     world       w;
     char        line[64];
     char       *dump;
     const char *policies[] = { "allkeys-lru", "volatile-ttl" };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         begin(&w);
         for (int key = 0; key < 100; key++) {
@@ -441,12 +423,11 @@ static model_cluster_view *view_of_two(void)
 }
 
 /* "b" is in slot 3300, "a" in 15495. */
-static void node_redirects_by_its_view(void **state)
+TEST(node_redirects_by_its_view)
 {
     world               w;
     model_cluster_view *view = view_of_two();
 
-    (void)state;
     begin_with(&w, (model_server_options){ .port = 6379, .is_cluster = true });
     ask(&w, 0, "GET b", "-CLUSTERDOWN Hash slot not served\r\n");
     model_server_set_view(w.server, view, w.now_us);
@@ -474,12 +455,11 @@ static void node_redirects_by_its_view(void **state)
     end(&w);
 }
 
-static void shard_channels_end_when_their_slot_moves(void **state)
+TEST(shard_channels_end_when_their_slot_moves)
 {
     world               w;
     model_cluster_view *view = view_of_two();
 
-    (void)state;
     begin_with(&w, (model_server_options){ .port = 6379, .is_cluster = true });
     model_server_set_view(w.server, view, w.now_us);
     forget(&w, 0, "HELLO 3");
@@ -494,12 +474,11 @@ static void shard_channels_end_when_their_slot_moves(void **state)
 
 /* ---- sentinels ------------------------------------------------------------------------------- */
 
-static void sentinel_announces_a_new_primary(void **state)
+TEST(sentinel_announces_a_new_primary)
 {
     world               w;
     model_sentinel_view view = { .services_count = 1 };
 
-    (void)state;
     strcpy(view.services[0].name, "m");
     view.services[0].primary = (model_peer){ "10.0.0.1", 6379 };
     begin_with(&w, (model_server_options){ .port = 26379, .is_sentinel = true });
@@ -519,7 +498,7 @@ static void sentinel_announces_a_new_primary(void **state)
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
-static void any_bytes_are_survived(void **state)
+TEST(any_bytes_are_survived)
 {
     static const char *const pieces[] = {
         "*3\r\n",
@@ -549,7 +528,6 @@ static void any_bytes_are_survived(void **state)
     };
     world w;
 
-    (void)state;
     begin(&w);
     for (int i = 0; i < 200000; i++) {
         size_t      link  = on_random(&w) % LINKS;
@@ -566,30 +544,4 @@ static void any_bytes_are_survived(void **state)
         }
     }
     end(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expired_key_is_deleted_when_it_is_touched),
-        cmocka_unit_test(lease_is_logged_as_a_moment),
-        cmocka_unit_test(tick_deletes_expired_keys_and_tells_who_tracks_them),
-        cmocka_unit_test(clock_that_jumps_back_keeps_a_key),
-        cmocka_unit_test(watched_key_that_expires_breaks_the_transaction),
-        cmocka_unit_test(replica_does_not_expire_by_itself),
-        cmocka_unit_test(transaction_reaches_a_replica_as_a_whole),
-        cmocka_unit_test(full_synchronization_copies_the_data),
-        cmocka_unit_test(stale_replica_refuses),
-        cmocka_unit_test(wait_ends_with_an_acknowledgement_or_its_time),
-        cmocka_unit_test(new_replica_ends_the_links_that_wait),
-        cmocka_unit_test(too_few_replicas_refuse_writes),
-        cmocka_unit_test(restart_loses_what_was_not_on_the_disk),
-        cmocka_unit_test(full_server_evicts_by_its_policy),
-        cmocka_unit_test(node_redirects_by_its_view),
-        cmocka_unit_test(shard_channels_end_when_their_slot_moves),
-        cmocka_unit_test(sentinel_announces_a_new_primary),
-        cmocka_unit_test(any_bytes_are_survived),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

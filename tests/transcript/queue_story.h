@@ -20,9 +20,9 @@
 
 enum { STORY_TICKET = 5 };
 
-/* Writes the request; `token` is its letter, `lease_ms` the lock request's. */
+/* Writes the request; `token` is its letter. */
 static inline void queue_send_text(char *to, size_t room, const bwl_send *send, char token,
-                                   bwl_ms lease_ms)
+                                   const char *lease)
 {
     static const char *const words[]    = { "TAKE",    "JOIN",   "HEARTBEAT",     "EXTEND",
                                             "RELEASE", "CANCEL", "DISPATCH_NEXT", "REQUEUE" };
@@ -37,10 +37,10 @@ static inline void queue_send_text(char *to, size_t room, const bwl_send *send, 
     if (send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE)
         (void)snprintf(to, room, "%s as %c%s, grant %lld", command, token, ticket,
                        (long long)send->args[REDIS_ARG_TTL_MS]);
-    else if (send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND)
-        (void)snprintf(to, room, "%s as %c for %lld", command, token, (long long)lease_ms);
     else
-        (void)snprintf(to, room, "%s as %c", command, token);
+        (void)snprintf(
+            to, room, "%s as %c%s", command, token,
+            send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND ? lease : "");
 }
 
 /* "N at T" or ", at T": the server's time, never 0. */

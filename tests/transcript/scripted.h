@@ -3,8 +3,8 @@
  *
  * Each command sends one request, named by the verb.  Items, besides those of transcript.h:
  *
- *      ACQUIRE as A for 30000, may wait     ACQUIRE as A for 30000 again
- *      ACQUIRE as B for 30000, yields A     RELEASE as A
+ *      ACQUIRE as A, may wait     ACQUIRE as A again     ACQUIRE as B, yields A
+ *      EXTEND as A for 60000      RELEASE as A
  *      -> KIND                 the outcome (HELD: for 29999 ms from now)
  *      -> HELD until N [because KIND]
  *      outcome KIND            the outcome of the next event
@@ -34,8 +34,6 @@ static struct {
 
 static inline void scripted_init(void *state, unsigned nodes)
 {
-    (void)state;
-    (void)nodes;
     memset(&script, 0, sizeof script);
 }
 
@@ -49,7 +47,6 @@ static inline void scripted_alarm(bwl_effects *fx)
 static inline void scripted_command(void *state, const bwl_lock_request *request,
                                     const bwl_command *cmd, bwl_effects *fx)
 {
-    (void)state;
     script.cmd = *cmd;
     scripted_alarm(fx);
     if (script.answer.kind == BWL_PENDING)
@@ -62,9 +59,6 @@ static inline void scripted_command(void *state, const bwl_lock_request *request
 static inline void scripted_event(void *state, const bwl_lock_request *request, const bwl_event *ev,
                                   bwl_effects *fx)
 {
-    (void)state;
-    (void)request;
-    (void)ev;
     scripted_alarm(fx);
     fx->outcome    = script.outcome;
     script.outcome = (bwl_outcome){ 0 };
@@ -82,20 +76,18 @@ static inline bool is_scripted(const bwl_protocol *protocol)
 }
 
 static inline void scripted_send_text(char *to, size_t room, char token, char previous_token,
-                                      bwl_ms lease_ms)
+                                      const char *lease)
 {
     static const char *const verbs[]    = { "?", "ACQUIRE", "EXTEND", "RELEASE" };
     const bwl_command       *cmd        = &script.cmd;
-    char                     lease[32]  = "";
     char                     yields[16] = "";
 
     assert_in_range(cmd->verb, BWL_ACQUIRE, BWL_RELEASE);
-    if (cmd->verb != BWL_RELEASE)
-        (void)snprintf(lease, sizeof lease, " for %lld", (long long)lease_ms);
     if (cmd->yields)
         (void)snprintf(yields, sizeof yields, ", yields %c", previous_token);
-    (void)snprintf(to, room, "%s as %c%s%s%s%s", verbs[cmd->verb], token, lease,
-                   cmd->again ? " again" : "", yields, cmd->may_wait ? ", may wait" : "");
+    (void)snprintf(to, room, "%s as %c%s%s%s%s", verbs[cmd->verb], token,
+                   cmd->verb == BWL_RELEASE ? "" : lease, cmd->again ? " again" : "", yields,
+                   cmd->may_wait ? ", may wait" : "");
 }
 
 static const char *const scripted_kinds[] = {

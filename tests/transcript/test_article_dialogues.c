@@ -8,51 +8,36 @@
 #include "protocol/articles.h"
 #include "protocol/protocol.h"
 
-#define BY(RULES)                                                       \
-    {                                                                   \
-        .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, \
-        .options = &(const bwl_protocol_options)                        \
-        {                                                               \
-            .rules = RULES                                              \
-        }                                                               \
+#define BY(the_rules) \
+    TERMS(.lease_ms = 10000, .options = &(const bwl_protocol_options){ .rules = the_rules })
+
+/* A timestamp in seconds. */
+#define RULES(...)                                                                                 \
+    {                                                                                              \
+        .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW, \
+        __VA_ARGS__                                                                                \
     }
-#define SECONDS \
-    .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000, .expired = BWL_TIMESTAMP_NOT_AFTER_NOW
 
 /* Rules that no article has: each differs from bwl_compat_rules_seconds in what its name says. */
-static const bwl_compat_rules expired_or_missing = { SECONDS,
-                                                     .reads        = BWL_READS_ALWAYS,
-                                                     .gone         = BWL_GONE_SWAP,
-                                                     .wins         = BWL_WINS_IF_EXPIRED,
-                                                     .missing_wins = true,
-                                                     .release      = BWL_RELEASE_IF_MINE,
-                                                     .clock        = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules same_not_missing   = { SECONDS,
-                                                     .reads   = BWL_READS_ALWAYS,
-                                                     .gone    = BWL_GONE_SWAP,
-                                                     .wins    = BWL_WINS_IF_SAME,
-                                                     .release = BWL_RELEASE_BLIND,
-                                                     .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules expired_only       = { SECONDS,
-                                                     .reads   = BWL_READS_ALWAYS,
-                                                     .gone    = BWL_GONE_SWAP,
-                                                     .wins    = BWL_WINS_IF_EXPIRED,
-                                                     .release = BWL_RELEASE_BLIND,
-                                                     .clock   = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules timestamp_is_start = { SECONDS,
-                                                     .timestamp_is_start = true,
-                                                     .reads              = BWL_READS_ONCE,
-                                                     .gone               = BWL_GONE_SWAP,
-                                                     .wins               = BWL_WINS_IF_SAME,
-                                                     .missing_wins       = true,
-                                                     .release            = BWL_RELEASE_BLIND,
-                                                     .clock              = BWL_CLOCK_OF_CLIENT };
-static const bwl_compat_rules server_start       = { SECONDS, .timestamp_is_start = true,
-                                                     .clock = BWL_CLOCK_OF_SERVER };
-static const bwl_compat_rules before_now         = { .value   = BWL_VALUE_DECIMAL,
-                                                     .unit_ns = 1000000000,
-                                                     .expired = BWL_TIMESTAMP_BEFORE_NOW,
-                                                     .gone    = BWL_GONE_START_OVER };
+static const bwl_compat_rules expired_or_missing =
+    RULES(.reads = BWL_READS_ALWAYS, .gone = BWL_GONE_SWAP, .wins = BWL_WINS_IF_EXPIRED,
+          .missing_wins = true, .release = BWL_RELEASE_IF_MINE, .clock = BWL_CLOCK_OF_CLIENT);
+static const bwl_compat_rules same_not_missing =
+    RULES(.reads = BWL_READS_ALWAYS, .gone = BWL_GONE_SWAP, .wins = BWL_WINS_IF_SAME,
+          .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT);
+static const bwl_compat_rules expired_only =
+    RULES(.reads = BWL_READS_ALWAYS, .gone = BWL_GONE_SWAP, .wins = BWL_WINS_IF_EXPIRED,
+          .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT);
+static const bwl_compat_rules timestamp_is_start =
+    RULES(.timestamp_is_start = true, .reads = BWL_READS_ONCE, .gone = BWL_GONE_SWAP,
+          .wins = BWL_WINS_IF_SAME, .missing_wins = true, .release = BWL_RELEASE_BLIND,
+          .clock = BWL_CLOCK_OF_CLIENT);
+static const bwl_compat_rules server_start =
+    RULES(.timestamp_is_start = true, .clock = BWL_CLOCK_OF_SERVER);
+static const bwl_compat_rules before_now = { .value   = BWL_VALUE_DECIMAL,
+                                             .unit_ns = 1000000000,
+                                             .expired = BWL_TIMESTAMP_BEFORE_NOW,
+                                             .gone    = BWL_GONE_START_OVER };
 
 static const bwl_terms mine             = BY(&expired_or_missing);
 static const bwl_terms same             = BY(&same_not_missing);
@@ -75,8 +60,8 @@ static const story stories[] = {
     { "setnx_del_with_an_existing_key", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> no; BUSY; over" },
     { "setnx_del_tries_again", &bwl_setnx_del, NULL,
-      "acquires, for 100; SETNX of 0 -> no; +5 SETNX of 0 -> retry; +10 SETNX of 0 -> unsent; "
-      "+20 SETNX of 0 -> refused; STORE_REFUSED; over" },
+      "acquires, for 100; SETNX of 0 -> no; +5 SETNX of 0 -> retry; +10 SETNX of 0 -> unsent; +20 "
+      "SETNX of 0 -> refused; STORE_REFUSED; over" },
     { "setnx_del_cancelled_releases_a_grant", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0; cancels; CANCELLED -> yes; DELETE -> yes; over" },
     { "setnx_del_cancelled_and_busy", &bwl_setnx_del, NULL,
@@ -84,14 +69,14 @@ static const story stories[] = {
     { "setnx_del_acquire_without_a_reply", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0 -> cut; UNKNOWN; over" },
     { "setnx_del_release_without_a_reply", &bwl_setnx_del, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
-      "UNKNOWN; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; UNKNOWN; "
+      "over" },
     { "setnx_del_release_not_now_is_repeated", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
       "DELETE -> yes; RELEASED; over" },
     { "setnx_del_expire_release", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> yes; "
-      "RELEASED; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> yes; RELEASED; "
+      "over" },
     { "setnx_del_expire_with_an_existing_key", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> no; BUSY; over" },
     { "setnx_del_expire_acquire_without_a_reply", &bwl_setnx_del_expire, NULL,
@@ -100,87 +85,85 @@ static const story stories[] = {
       "acquires, once; SETNX of 0 -> retry; NOT_NOW; over" },
     /* The present value of the key was never ours. */
     { "after_a_delete_of_a_missing_key_the_lock_was_not_ours", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; "
-      "EXPIRE_NOW -> yes; LOST; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
+      "-> yes; LOST; over" },
     { "setnx_del_expire_of_a_missing_key_twice", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; "
-      "EXPIRE_NOW -> no; LOST; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
+      "-> no; LOST; over" },
     { "setnx_del_expire_of_a_missing_key_and_cut", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; "
-      "EXPIRE_NOW -> cut; LOST; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
+      "-> cut; LOST; over" },
     { "after_a_delete_without_a_reply_only_YES_is_a_release", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
-      "EXPIRE_NOW -> yes; RELEASED; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
+      "-> yes; RELEASED; over" },
     { "setnx_del_expire_without_a_reply_then_a_missing_key", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
-      "EXPIRE_NOW -> no; UNKNOWN; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
+      "-> no; UNKNOWN; over" },
     { "setnx_del_expire_without_a_reply_twice", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; "
-      "EXPIRE_NOW -> cut; UNKNOWN; over" },
+      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
+      "-> cut; UNKNOWN; over" },
     { "setnx_del_expire_release_not_now", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
       "DELETE -> refused; STORE_REFUSED; over" },
     { "set_nx_ex_overran", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> +3 yes; HELD until 9898; +9895 LOST; "
-      "over" },
+      "acquires, once; SET_IF_ABSENT as A -> +3 yes; HELD until 9898; +9895 LOST; over" },
     { "set_nx_ex_release", &bwl_set_nx_ex, NULL,
-      "acquires, for 100; SET_IF_ABSENT as A for 10000 -> no; +5 SET_IF_ABSENT as B for 10000 "
-      "-> yes; HELD until 9903; releases; DELETE -> yes; RELEASED; over" },
+      "acquires, for 100; SET_IF_ABSENT as A -> no; +5 SET_IF_ABSENT as B -> yes; HELD until 9903; "
+      "releases; DELETE -> yes; RELEASED; over" },
     { "set_nx_ex_release_of_a_missing_key", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; HELD until 9898; releases; DELETE "
-      "-> no; LOST; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 9898; releases; DELETE -> no; LOST; "
+      "over" },
     { "set_nx_ex_without_a_reply", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> cut; UNKNOWN; over" },
+      "acquires, once; SET_IF_ABSENT as A -> cut; UNKNOWN; over" },
     { "set_nx_ex_not_sent", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> unsent; UNREACHABLE; over" },
+      "acquires, once; SET_IF_ABSENT as A -> unsent; UNREACHABLE; over" },
     { "set_nx_ex_release_refused", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; HELD until 9898; releases; DELETE "
-      "-> refused; STORE_REFUSED; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 9898; releases; DELETE -> refused; "
+      "STORE_REFUSED; over" },
     { "set_nx_ex_release_without_a_reply", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; HELD until 9898; releases; DELETE "
-      "-> cut; UNKNOWN; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 9898; releases; DELETE -> cut; "
+      "UNKNOWN; over" },
     { "stamp_del_set", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> +3 yes; HELD until 9898; +9895 LOST; over" },
     { "stamp_del_set_within_a_second", &bwl_setnx_stamp_del, NULL,
       "+300 acquires, once; SETNX of 10 -> yes; HELD until 9898" },
     { "setnx_stamp_del_deletes_and_sets", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows 0; FIND_NO_EXPIRY -> yes; DELETE -> "
-      "yes; SETNX of 10 -> yes; HELD until 9898" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows 0; FIND_NO_EXPIRY -> yes; DELETE -> yes; "
+      "SETNX of 10 -> yes; HELD until 9898" },
     { "stamp_del_is_ahead", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows 1; BUSY; over" },
     { "stamp_del_expires_now_by_before_now", &bwl_setnx_stamp_del, &strict,
       "acquires, once; SETNX of 10 -> no; READ -> shows 0; BUSY; over" },
     { "stamp_del_expires_before_now", &bwl_setnx_stamp_del, &strict,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -1; FIND_NO_EXPIRY -> yes; DELETE -> "
-      "yes; SETNX of 10 -> yes; HELD until 9898" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows -1; FIND_NO_EXPIRY -> yes; DELETE -> yes; "
+      "SETNX of 10 -> yes; HELD until 9898" },
     { "stamp_del_gone_starts_over", &bwl_setnx_stamp_del, &strict,
       "acquires, once; SETNX of 10 -> no; READ -> no; BUSY; over" },
     { "stamp_del_gone", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> no; DELETE -> yes; SETNX of 10 -> +20 yes; "
-      "HELD until 9898" },
+      "acquires, once; SETNX of 10 -> no; READ -> no; DELETE -> yes; SETNX of 10 -> +20 yes; HELD "
+      "until 9898" },
     { "foreign_value_is_not_changed", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows foreign; BUSY; over" },
     { "key_with_an_expiry_is_not_deleted", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> shows "
-      "foreign; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> shows foreign; BUSY; "
+      "over" },
     { "stamp_del_gone_before_the_expiry_was_read", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> no; BUSY; over" },
     { "stamp_del_deletes_nothing", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> "
-      "no; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> no; "
+      "BUSY; over" },
     { "stamp_del_second_set_comes_late", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> "
-      "yes; SETNX of 10 -> no; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> yes; "
+      "SETNX of 10 -> no; BUSY; over" },
     { "stamp_del_second_stamp_is_of_its_own_time", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> +2500 no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE "
-      "-> yes; SETNX of 12 -> yes; HELD until 11898; releases; DELETE -> yes; RELEASED; over" },
+      "acquires, once; SETNX of 10 -> +2500 no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> "
+      "yes; SETNX of 12 -> yes; HELD until 11898; releases; DELETE -> yes; RELEASED; over" },
     { "stamp_del_release_of_a_missing_key", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> no; LOST; over" },
     { "stamp_del_not_now", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> retry; NOT_NOW; over" },
     { "stamp_del_without_a_reply", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> cut; UNKNOWN; "
-      "over" },
+      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> cut; UNKNOWN; over" },
     { "stamp_del_release_without_a_reply", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> cut; UNKNOWN; "
       "over" },
@@ -189,51 +172,49 @@ static const story stories[] = {
     { "watch_key_is_missing_at_expire", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> no; BUSY; over" },
     { "watch_expire_NOT_NOW_is_resolved", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> retry; +5 READ -> shows 0 mine; EXPIRE -> yes; "
-      "HELD until 9903" },
+      "acquires, once; SETNX -> yes; EXPIRE -> retry; +5 READ -> shows 0 mine; EXPIRE -> yes; HELD "
+      "until 9903" },
     { "watch_expire_REFUSED_is_resolved", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> refused; +5 READ -> shows 0 mine; EXPIRE -> cut; "
       "+10 READ -> shows 0 mine; EXPIRE -> unsent" },
     { "watch_waiter_repairs", &bwl_setnx_expire_watch, NULL,
-      "acquires, for 20000; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows 0; EXPIRE -> "
-      "yes; +200 SETNX -> yes; EXPIRE" },
+      "acquires, for 20000; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows 0; EXPIRE -> yes; "
+      "+200 SETNX -> yes; EXPIRE" },
     { "watch_waiter_finds_an_expiry", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> no; READ_EXPIRY -> yes 10; BUSY; over" },
     { "watch_waiter_finds_no_key", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> no; READ_EXPIRY -> no; BUSY; over" },
     { "waiter_does_not_repair_a_foreign_key", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows foreign; BUSY; "
-      "over" },
+      "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows foreign; BUSY; over" },
     { "watch_waiter_finds_the_key_deleted", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> no; BUSY; over" },
     { "watch_resolves_to_ours", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> shows 0 mine; EXPIRE -> yes; HELD until 9903" },
     { "watch_resolves_to_a_missing_key_and_sets_again", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> cut; +5 READ -> no; SETNX -> yes; EXPIRE -> yes; HELD until "
-      "9903" },
+      "acquires, once; SETNX -> cut; +5 READ -> no; SETNX -> yes; EXPIRE -> yes; HELD until 9903" },
     { "watch_resolves_to_another_token", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> shows 0; BUSY; over" },
     { "watch_resolves_to_a_foreign_value", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> shows foreign; BUSY; over" },
     { "watch_release", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "shows 0 mine; DELETE_WATCHED -> yes; RELEASED; over" },
+      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
+      "0 mine; DELETE_WATCHED -> yes; RELEASED; over" },
     { "watch_release_begins_again_when_the_key_was_touched", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "shows 0 mine; DELETE_WATCHED -> no; +5 WATCH_READ -> shows 0 mine; DELETE_WATCHED -> "
-      "yes; RELEASED; over" },
+      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
+      "0 mine; DELETE_WATCHED -> no; +5 WATCH_READ -> shows 0 mine; DELETE_WATCHED -> yes; "
+      "RELEASED; over" },
     { "watch_release_of_another_unwatches", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "shows 0; UNWATCH -> yes; LOST; over" },
+      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
+      "0; UNWATCH -> yes; LOST; over" },
     { "watch_release_of_a_missing_key_unwatches", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "no; UNWATCH -> cut; LOST; over" },
+      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> no; "
+      "UNWATCH -> cut; LOST; over" },
     { "watch_release_of_a_foreign_value_unwatches", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "shows foreign; UNWATCH -> refused; LOST; over" },
+      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
+      "foreign; UNWATCH -> refused; LOST; over" },
     { "watch_release_without_a_reply_is_repeated", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> "
-      "shows 0 mine; DELETE_WATCHED -> cut; +5 WATCH_READ -> no; UNWATCH -> yes; UNKNOWN; over" },
+      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
+      "0 mine; DELETE_WATCHED -> cut; +5 WATCH_READ -> no; UNWATCH -> yes; UNKNOWN; over" },
     { "watch_cancel_interrupts", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE; cancels; WATCH_READ; CANCELLED -> yes -> shows 0 "
       "mine; DELETE_WATCHED -> yes; over" },
@@ -243,8 +224,8 @@ static const story stories[] = {
     { "getset_release_of_a_missing_key", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> no; LOST; over" },
     { "getset_expires_now", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 0; FIND_NO_EXPIRY -> yes; SWAP of "
-      "10 -> shows 0; HELD until 9898" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 0; FIND_NO_EXPIRY -> yes; SWAP of 10 "
+      "-> shows 0; HELD until 9898" },
     { "getset_is_ahead", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 1; BUSY; over" },
     { "getset_expires_before_now", &bwl_setnx_getset, &jedis,
@@ -253,11 +234,11 @@ static const story stories[] = {
     { "getset_expires_now_by_before_now", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows 0; BUSY; over" },
     { "getset_other_stamp_is_too_late", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> shows -4; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> shows -4; BUSY; over" },
     { "getset_other_bytes_are_too_late", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> shows -3 in other bytes; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> shows -3 in other bytes; BUSY; over" },
     { "getset_wins_an_expired_value_of_any_kind", &bwl_setnx_getset, &foo,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> yes; "
       "SWAP of 10001 -> shows -4; HELD until 9899" },
@@ -271,24 +252,24 @@ static const story stories[] = {
     { "getset_something_is_not_missing", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows -3; BUSY; over" },
     { "getset_missing_is_not_something", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> no; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> no; BUSY; over" },
     { "getset_missing_does_not_win_by_rule", &bwl_setnx_getset, &same,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> no; BUSY; over" },
     { "getset_missing_has_expired", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> no; HELD until 9898" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> no; HELD until 9898" },
     { "getset_missing_for_both_has_expired", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> no; HELD until 9898" },
     { "getset_missing_has_not_expired_by_rule", &bwl_setnx_getset, &expired,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> no; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> no; BUSY; over" },
     { "foreign_value_never_wins", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> shows foreign; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> shows foreign; BUSY; over" },
     { "getset_foreign_value_has_not_expired", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows foreign; "
-      "BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows foreign; BUSY; "
+      "over" },
     { "key_with_an_expiry_is_not_taken", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> shows "
       "foreign; BUSY; over" },
@@ -296,8 +277,8 @@ static const story stories[] = {
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> no; BUSY; "
       "over" },
     { "getset_time_is_read_always", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> +3000 shows 3; FIND_NO_EXPIRY -> yes; "
-      "SWAP of 13 -> +500 shows 3; HELD until 12898" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> +3000 shows 3; FIND_NO_EXPIRY -> yes; SWAP "
+      "of 13 -> +500 shows 3; HELD until 12898" },
     { "getset_time_of_the_stamp_is_read_once", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> +3000 shows 3; FIND_NO_EXPIRY -> "
       "yes; SWAP of 10001 -> shows 3; HELD until 9899" },
@@ -307,62 +288,62 @@ static const story stories[] = {
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> +3000 shows -1; FIND_NO_EXPIRY -> "
       "yes; SWAP of 10001 -> shows 3; BUSY; over" },
     { "getset_each_try_reads_the_time", &bwl_setnx_getset, &buffers,
-      "acquires, for 9000; SETNX of 10001 -> no; READ of 10001 -> shows 3; +5 SETNX of 10006 -> "
-      "+5 no; READ of 10006 -> shows 3; FIND_NO_EXPIRY -> yes; SWAP of 10006 -> shows 3; HELD "
-      "until 9904" },
+      "acquires, for 9000; SETNX of 10001 -> no; READ of 10001 -> shows 3; +5 SETNX of 10006 -> +5 "
+      "no; READ of 10006 -> shows 3; FIND_NO_EXPIRY -> yes; SWAP of 10006 -> shows 3; HELD until "
+      "9904" },
     { "getset_value_of_an_earlier_try_is_not_used", &bwl_setnx_getset, NULL,
-      "acquires, for 9000; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; "
-      "SWAP of 10 -> shows -4; +5 SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows -3" },
+      "acquires, for 9000; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
+      "of 10 -> shows -4; +5 SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows -3" },
     { "getset_timestamp_is_the_start", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> yes; HELD until 9898" },
     { "getset_start_is_not_over", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -9; BUSY; over" },
     { "getset_start_is_over", &bwl_setnx_getset, &beginning,
-      "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -10; FIND_NO_EXPIRY -> yes; "
-      "SWAP of 0 -> shows -10; HELD until 9898" },
+      "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -10; FIND_NO_EXPIRY -> yes; SWAP "
+      "of 0 -> shows -10; HELD until 9898" },
     { "getset_not_now", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> retry; "
       "NOT_NOW; over" },
     { "getset_without_a_reply", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
-      "of 10 -> cut; UNKNOWN; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
+      "10 -> cut; UNKNOWN; over" },
     { "getset_release_of_a_timestamp_ahead", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows 10001 mine; DELETE -> yes; RELEASED; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
+      "10001 mine; DELETE -> yes; RELEASED; over" },
     { "getset_release_is_too_close_to_the_end", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows 8 mine; RELEASED; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
+      "8 mine; RELEASED; over" },
     { "getset_release_is_just_ahead", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows 9 mine; DELETE -> yes; RELEASED; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
+      "9 mine; DELETE -> yes; RELEASED; over" },
     { "release_deletes_a_successor_with_a_timestamp_ahead", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows 20000; DELETE -> yes; LOST; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
+      "20000; DELETE -> yes; LOST; over" },
     { "getset_release_of_another_that_has_ended", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows 4; LOST; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
+      "4; LOST; over" },
     { "getset_release_without_a_value", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "no; LOST; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> no; "
+      "LOST; over" },
     { "getset_release_of_a_foreign_value", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> "
-      "shows foreign; LOST; over" },
+      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
+      "foreign; LOST; over" },
     { "getset_release_of_mine", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 "
-      "mine; DELETE -> yes; RELEASED; over" },
+      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 mine; "
+      "DELETE -> yes; RELEASED; over" },
     { "getset_release_of_mine_gone_since", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 "
-      "mine; DELETE -> no; LOST; over" },
+      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 mine; "
+      "DELETE -> no; LOST; over" },
     { "getset_release_of_another", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10; "
       "LOST; over" },
     { "getset_release_of_a_foreign_value_is_LOST", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows "
-      "foreign; LOST; over" },
+      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows foreign; "
+      "LOST; over" },
     { "getset_release_compares_with_the_last_written_value", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> +2000 no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; "
-      "SWAP of 12 -> shows -3; HELD until 11898; releases; READ of 12 -> shows 12 mine; DELETE "
-      "-> yes; RELEASED; over" },
+      "SWAP of 12 -> shows -3; HELD until 11898; releases; READ of 12 -> shows 12 mine; DELETE -> "
+      "yes; RELEASED; over" },
     { "getset_server_takes_in_one_step", &bwl_setnx_getset, &of_server,
       "acquires, once; TAKE_TIMESTAMP -> +2 yes 1700000011; HELD until 9898; +98 releases; "
       "DROP_TIMESTAMP of 11 -> yes; RELEASED; over" },
@@ -381,11 +362,8 @@ static const story stories[] = {
     { "setnx_getset_does_not_change_a_foreign_value", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows foreign; BUSY; over" },
     { "setnx_getset_does_not_change_a_key_with_an_expiry", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows "
-      "foreign; BUSY; over" },
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows foreign; "
+      "BUSY; over" },
 };
 
-int main(void)
-{
-    return PLAY_ALL(stories);
-}
+ROWS(stories, play_row)

@@ -11,99 +11,86 @@
 static const bwl_protocol_options two_replicas = { .replicas = 2 };
 static const bwl_protocol_options drift        = { .drift_ppm = 500 };
 
-static const bwl_terms synced       = { .lease_ms    = 10000,
-                                        .max_hold_ms = BWL_NEVER,
-                                        .answer_ms   = 500,
-                                        .renews      = true,
-                                        .options     = &two_replicas };
 static const bwl_terms synced_short = {
     .lease_ms = 90, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .options = &two_replicas
-};
-static const bwl_terms synced_long = {
-    .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .options = &two_replicas
 };
 static const bwl_terms synced_soon = {
     .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 90, .options = &two_replicas
 };
-static const bwl_terms drifting = {
-    .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .options = &drift
-};
-static const bwl_terms short_lease = { .lease_ms    = 300,
+static const bwl_terms synced_long = TERMS(.lease_ms = 10000, .options = &two_replicas);
+static const bwl_terms drifting    = TERMS(.lease_ms = 30000, .options = &drift);
+static const bwl_terms short_lease = TERMS(.lease_ms = 300);
+static const bwl_terms synced      = { .lease_ms    = 10000,
                                        .max_hold_ms = BWL_NEVER,
-                                       .answer_ms   = 5000 };
+                                       .answer_ms   = 500,
+                                       .renews      = true,
+                                       .options     = &two_replicas };
 
 static const story stories[] = {
     { "token_acquire_and_release", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A for 30000 -> +3 yes; HELD until 29698; +97 releases; "
+      "acquires, once; SET_IF_ABSENT as A -> +3 yes; HELD until 29698; +97 releases; "
       "DELETE_IF_MINE as A -> yes; RELEASED; over" },
     { "token_extend", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A for 30000 -> yes; HELD until 29698; +5 extends to "
-      "60000; EXTEND_IF_MINE as A for 60000 -> +2 yes; HELD until 59403; reads; 59396 left" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 29698; +5 extends to 60000; "
+      "EXTEND_IF_MINE as A for 60000 -> +2 yes; HELD until 59403; reads; 59396 left" },
     { "token_extend_of_a_foreign_value_is_LOST", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A for 30000 -> yes; HELD until 29698; +5 extends to "
-      "60000; EXTEND_IF_MINE as A for 60000 -> no; LOST; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 29698; +5 extends to 60000; "
+      "EXTEND_IF_MINE as A for 60000 -> no; LOST; over" },
     { "token_release_of_a_foreign_value_is_LOST", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A for 30000 -> yes; HELD until 29698; releases; "
-      "DELETE_IF_MINE as A -> no; LOST; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 29698; releases; DELETE_IF_MINE as A "
+      "-> no; LOST; over" },
     { "token_resolved_grant_counts_from_its_first_request", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A for 30000 -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A "
-      "for 30000 -> +7 yes; HELD until 29698" },
+      "acquires, once; SET_IF_ABSENT as A -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A -> +7 yes; "
+      "HELD until 29698" },
     { "token_late_replies_are_ignored", &bwl_token, &usual_terms,
-      "acquires, for 9000; SET_IF_ABSENT as A for 30000; cancels; DELETE_IF_MINE as A; "
-      "CANCELLED -> yes -> no; over" },
+      "acquires, for 9000; SET_IF_ABSENT as A; cancels; DELETE_IF_MINE as A; CANCELLED -> yes -> "
+      "no; over" },
     { "redisson_busy_then_released_by_its_holder", &bwl_redisson, &usual_terms,
-      "acquires, for 9000; HASH_TAKE as A for 30000 -> no; +1 pushes no; HASH_TAKE as B for "
-      "30000 -> yes; HELD until 29699" },
+      "acquires, for 9000; HASH_TAKE as A -> no; +1 pushes no; HASH_TAKE as B -> yes; HELD until "
+      "29699" },
     { "redisson_fence_is_its_counter", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> +3 yes 12; HELD until 29698, fence 12; "
-      "+10000 HASH_EXTEND as A for 30000 -> yes; reads; 29698 left; releases; HASH_RELEASE as A "
-      "for 30000 -> yes; RELEASED; over" },
+      "acquires, once; HASH_TAKE as A -> +3 yes 12; HELD until 29698, fence 12; +10000 HASH_EXTEND "
+      "as A -> yes; reads; 29698 left; releases; HASH_RELEASE as A -> yes; RELEASED; over" },
     { "redisson_resolves_with_the_same_command", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> +100 cut; +5 HASH_TAKE as A for 30000 -> +7 "
-      "yes; HELD until 29698" },
+      "acquires, once; HASH_TAKE as A -> +100 cut; +5 HASH_TAKE as A -> +7 yes; HELD until 29698" },
     { "redisson_extend_of_a_foreign_value_is_LOST", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
-      "HASH_EXTEND as A for 60000 -> no; LOST; over" },
+      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; extends to 60000; HASH_EXTEND as A "
+      "for 60000 -> no; LOST; over" },
     { "redisson_extend_without_a_reply", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
-      "HASH_EXTEND as A for 60000 -> cut; UNKNOWN; reads; 29698 left; error UNKNOWN" },
+      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; extends to 60000; HASH_EXTEND as A "
+      "for 60000 -> cut; UNKNOWN; reads; 29698 left; error UNKNOWN" },
     { "redisson_release_of_a_foreign_value_is_LOST", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> yes; HELD until 29698; releases; "
-      "HASH_RELEASE as A for 30000 -> no; LOST; over" },
+      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; releases; HASH_RELEASE as A -> no; "
+      "LOST; over" },
     { "redisson_not_now", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> retry; NOT_NOW; over" },
+      "acquires, once; HASH_TAKE as A -> retry; NOT_NOW; over" },
     { "redisson_release_interrupts_an_extension", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
-      "HASH_EXTEND as A for 60000; releases; HASH_RELEASE as A for 60000 -> yes -> yes; "
-      "RELEASED; over" },
+      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; extends to 60000; HASH_EXTEND as A "
+      "for 60000; releases; HASH_RELEASE as A for 60000 -> yes -> yes; RELEASED; over" },
     { "redisson_pushes_are_ignored_while_held", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A for 30000 -> yes; HELD until 29698; pushes no; reads; "
-      "29698 left" },
+      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; pushes no; reads; 29698 left" },
     { "symfony_busy_then_a_push", &bwl_symfony, &usual_terms,
-      "acquires, for 9000; ZSET_TAKE as A for 30000 -> no; +1 pushes no; ZSET_TAKE as B for "
-      "30000 -> yes; HELD until 29699" },
+      "acquires, for 9000; ZSET_TAKE as A -> no; +1 pushes no; ZSET_TAKE as B -> yes; HELD until "
+      "29699" },
     { "symfony_has_no_fence", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> +3 yes 12; HELD until 29698; +10000 "
-      "ZSET_EXTEND as A for 30000 -> yes; reads; 29698 left; releases; ZSET_RELEASE as A for "
-      "30000 -> yes; RELEASED; over" },
+      "acquires, once; ZSET_TAKE as A -> +3 yes 12; HELD until 29698; +10000 ZSET_EXTEND as A -> "
+      "yes; reads; 29698 left; releases; ZSET_RELEASE as A -> yes; RELEASED; over" },
     { "symfony_resolves_with_the_same_command", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> +100 cut; +5 ZSET_TAKE as A for 30000 -> +7 "
-      "yes; HELD until 29698" },
+      "acquires, once; ZSET_TAKE as A -> +100 cut; +5 ZSET_TAKE as A -> +7 yes; HELD until 29698" },
     { "symfony_extend_of_a_foreign_value_is_LOST", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
-      "ZSET_EXTEND as A for 60000 -> no; LOST; over" },
+      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; extends to 60000; ZSET_EXTEND as A "
+      "for 60000 -> no; LOST; over" },
     { "symfony_extend_without_a_reply", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
-      "ZSET_EXTEND as A for 60000 -> cut; UNKNOWN; reads; 29698 left; error UNKNOWN" },
+      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; extends to 60000; ZSET_EXTEND as A "
+      "for 60000 -> cut; UNKNOWN; reads; 29698 left; error UNKNOWN" },
     { "symfony_release_of_a_foreign_value_is_LOST", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> yes; HELD until 29698; releases; "
-      "ZSET_RELEASE as A for 30000 -> no; LOST; over" },
+      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; releases; ZSET_RELEASE as A -> no; "
+      "LOST; over" },
     { "symfony_not_now", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> retry; NOT_NOW; over" },
+      "acquires, once; ZSET_TAKE as A -> retry; NOT_NOW; over" },
     { "symfony_release_interrupts_an_extension", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A for 30000 -> yes; HELD until 29698; extends to 60000; "
-      "ZSET_EXTEND as A for 60000; releases; ZSET_RELEASE as A for 60000 -> yes -> yes; "
-      "RELEASED; over" },
+      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; extends to 60000; ZSET_EXTEND as A "
+      "for 60000; releases; ZSET_RELEASE as A for 60000 -> yes -> yes; RELEASED; over" },
     { "local_waiter_is_QUEUED_then_HELD", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, for 9000; ENQUEUE -> is QUEUED; +5 pushes until 9000; HELD until 9000, fence 5; "
       "pushes until 9500; reads; 9495 left; +10 releases; LEAVE -> until 0; RELEASED; over" },
@@ -115,8 +102,8 @@ static const story stories[] = {
       "ENQUEUE -> until 9000; HELD until 9000, fence 5" },
     { "local_waiter_has_an_error_and_is_LOST", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; pushes is UNREACHABLE; "
-      "reads; 9000 left; error UNREACHABLE; pushes until 9999; reads; 9999 left; pushes is "
-      "LOST; LOST; over" },
+      "reads; 9000 left; error UNREACHABLE; pushes until 9999; reads; 9999 left; pushes is LOST; "
+      "LOST; over" },
     { "local_waiter_extends", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
       "-> until 60000; HELD until 60000, fence 5; reads; 60000 left" },
@@ -130,87 +117,84 @@ static const story stories[] = {
       "acquires, for 9000; ENQUEUE -> is QUEUED; cancels; LEAVE; CANCELLED; pushes until 9000; "
       "pushes is LOST -> until 0; over; pushes until 9000" },
     { "synced_is_HELD_when_the_replicas_have_it", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> +2 yes; REPLICATED by 2 in 50 -> +5 yes "
-      "2; HELD until 9898; +3333 EXTEND_IF_MINE as A for 10000 -> yes; REPLICATED by 2 in 50 -> "
-      "yes 2; reads; 9898 left" },
+      "acquires, once; SET_IF_ABSENT as A -> +2 yes; REPLICATED by 2 in 50 -> +5 yes 2; HELD until "
+      "9898; +3333 EXTEND_IF_MINE as A -> yes; REPLICATED by 2 in 50 -> yes 2; reads; 9898 left" },
     { "synced_BUSY_sends_no_WAIT", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> no; BUSY; over" },
+      "acquires, once; SET_IF_ABSENT as A -> no; BUSY; over" },
     { "synced_WAIT_is_repeated_until_its_time_limit", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> +100 no 1; "
-      "REPLICATED by 2 in 50 -> +150 no 1; REPLICATED by 2 in 50 -> +249 no 1; REPLICATED by 2 "
-      "in 50 -> +30 no 1; DELETE_IF_MINE as A -> yes; NOT_NOW; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +100 no 1; REPLICATED "
+      "by 2 in 50 -> +150 no 1; REPLICATED by 2 in 50 -> +249 no 1; REPLICATED by 2 in 50 -> +30 "
+      "no 1; DELETE_IF_MINE as A -> yes; NOT_NOW; over" },
     { "synced_late_replicas_count", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> +100 no 1; "
-      "REPLICATED by 2 in 50 -> +100 yes 2; HELD until 9898" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +100 no 1; REPLICATED "
+      "by 2 in 50 -> +100 yes 2; HELD until 9898" },
     { "synced_early_NO_is_not_repeated", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> +24 no 1; "
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +24 no 1; "
       "DELETE_IF_MINE as A" },
     { "synced_NO_after_half_of_the_time_is_repeated", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> +25 no 1; "
-      "REPLICATED by 2 in 50" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +25 no 1; REPLICATED by "
+      "2 in 50" },
     { "synced_WAIT_is_not_sent_after_the_lease", &bwl_synced_token, &synced_short,
-      "acquires, once; SET_IF_ABSENT as A for 90 -> yes; REPLICATED by 2 in 50 -> +88 no 1; "
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +88 no 1; "
       "DELETE_IF_MINE as A" },
     { "synced_refused_WAIT_ends_the_acquire", &bwl_synced_token, &synced,
-      "acquires, for 9000; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> "
-      "refused; DELETE_IF_MINE as A -> yes; STORE_REFUSED; over" },
+      "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> refused; "
+      "DELETE_IF_MINE as A -> yes; STORE_REFUSED; over" },
     { "synced_WAIT_that_fails_temporarily_is_tried_again", &bwl_synced_token, &synced,
-      "acquires, for 9000; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> retry; "
-      "DELETE_IF_MINE as A -> yes; +5 SET_IF_ABSENT as B for 10000 -> yes; REPLICATED by 2 in "
-      "50" },
+      "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> retry; "
+      "DELETE_IF_MINE as A -> yes; +5 SET_IF_ABSENT as B -> yes; REPLICATED by 2 in 50" },
     { "synced_WAIT_without_a_reply_is_tried_again", &bwl_synced_token, &synced,
-      "acquires, for 9000; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> cut; "
-      "DELETE_IF_MINE as A -> yes; +5 SET_IF_ABSENT as B for 10000 -> yes; REPLICATED by 2 in "
-      "50" },
+      "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> cut; DELETE_IF_MINE "
+      "as A -> yes; +5 SET_IF_ABSENT as B -> yes; REPLICATED by 2 in 50" },
     { "synced_resolved_grant_counts_from_its_first_request", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A "
-      "for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898" },
+      "acquires, once; SET_IF_ABSENT as A -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A -> yes; "
+      "REPLICATED by 2 in 50 -> yes 2; HELD until 9898" },
     { "synced_release_sends_no_WAIT", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898; releases; DELETE_IF_MINE as A -> yes; RELEASED; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
+      "releases; DELETE_IF_MINE as A -> yes; RELEASED; over" },
     { "synced_cancel_ignores_the_replicas", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50; cancels; "
-      "DELETE_IF_MINE as A; CANCELLED -> yes 2 -> yes; over" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50; cancels; DELETE_IF_MINE "
+      "as A; CANCELLED -> yes 2 -> yes; over" },
     { "synced_extension_counts_when_the_replicas_have_it", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898; extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 "
-      "in 50 -> yes 2; HELD until 19798; reads; 19798 left" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
+      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
+      "HELD until 19798; reads; 19798 left" },
     { "synced_extension_with_too_few_replicas_fails", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898; extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 "
-      "in 50 -> +1 no 1; NOT_NOW; reads; 9897 left; error NOT_NOW" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
+      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> +1 no 1; "
+      "NOT_NOW; reads; 9897 left; error NOT_NOW" },
     { "synced_extension_without_a_reply", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898; extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 "
-      "in 50 -> cut; UNKNOWN; reads; 9898 left; error UNKNOWN" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
+      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> cut; "
+      "UNKNOWN; reads; 9898 left; error UNKNOWN" },
     { "synced_extension_refused", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898; extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 "
-      "in 50 -> refused; STORE_REFUSED; reads; 9898 left; error STORE_REFUSED" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
+      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> refused; "
+      "STORE_REFUSED; reads; 9898 left; error STORE_REFUSED" },
     { "synced_queue_held", &bwl_synced_queue, &synced,
-      "acquires, for 9000; JOIN as A, grant 2000 -> held 7; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898, fence 7; reads; 9898 left" },
+      "acquires, for 9000; JOIN as A, grant 2000 -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD "
+      "until 9898, fence 7; reads; 9898 left" },
     { "synced_grant_counts_after_its_confirmation", &bwl_synced_queue, &synced,
       "acquires, for 9000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +5 grants 8 at 5; "
-      "EXTEND as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 8; "
-      "reads; 9898 left" },
+      "EXTEND as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 8; reads; 9898 "
+      "left" },
     { "synced_late_grant_sends_no_WAIT", &bwl_synced_queue, &synced,
       "acquires, for 9000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +5 grants 8 at 5; "
-      "EXTEND as A for 10000 -> no" },
+      "EXTEND as A -> no" },
     { "synced_useless_grant_is_passed_on", &bwl_synced_queue, &synced,
       "acquires, for 9000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +5 grants 8 at 5; "
-      "EXTEND as A for 10000 -> yes; REPLICATED by 2 in 50 -> +1 no 1; RELEASE as A -> yes" },
+      "EXTEND as A -> yes; REPLICATED by 2 in 50 -> +1 no 1; RELEASE as A -> yes" },
     { "synced_queue_resolved_grant_is_confirmed", &bwl_synced_queue, &synced,
       "acquires, for 9000; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> mine 9; EXTEND as A "
-      "for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 9" },
+      "-> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 9" },
     { "synced_yield_counts_like_an_acquire", &bwl_synced_queue, &synced,
-      "acquires, once; TAKE as A for 10000 -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD "
-      "until 9898, fence 7; yields, for 500; REQUEUE as B, grant 2000 -> held 9; REPLICATED by "
-      "2 in 50 -> yes 2; HELD until 9898, fence 9" },
+      "acquires, once; TAKE as A -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD until 9898, fence "
+      "7; yields, for 500; REQUEUE as B, grant 2000 -> held 9; REPLICATED by 2 in 50 -> yes 2; "
+      "HELD until 9898, fence 9" },
     { "synced_yield_queues", &bwl_synced_queue, &synced,
-      "acquires, once; TAKE as A for 10000 -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD "
-      "until 9898, fence 7; yields, for 500; REQUEUE as B, grant 2000 -> queued 1, 900 left, at "
-      "1; link ends; HEARTBEAT as B" },
+      "acquires, once; TAKE as A -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD until 9898, fence "
+      "7; yields, for 500; REQUEUE as B, grant 2000 -> queued 1, 900 left, at 1; link ends; "
+      "HEARTBEAT as B" },
     { "ticket_once_is_busy", &bwl_ticket, &usual_terms,
       "acquires, once; JOIN_OR_LEAVE -> no 0; BUSY; over" },
     { "ticket_refused", &bwl_ticket, &usual_terms,
@@ -226,203 +210,196 @@ static const story stories[] = {
       "acquires, once; JOIN_OR_LEAVE -> yes 3; HELD until released, fence 3; extends to 60000; "
       "HELD until released, fence 3; reads; no end" },
     { "ticket_reports_QUEUED_once", &bwl_ticket, &usual_terms,
-      "acquires, for 900; JOIN -> no 0; +1 TRY -> no 0; +2 TRY -> no 1; +4 TRY -> retry; JOIN "
-      "-> retry; +1 JOIN -> yes 5; HELD until released, fence 5" },
+      "acquires, for 900; JOIN -> no 0; +1 TRY -> no 0; +2 TRY -> no 1; +4 TRY -> retry; JOIN -> "
+      "retry; +1 JOIN -> yes 5; HELD until released, fence 5" },
     { "ticket_with_pushed_grants_does_not_poll", &bwl_ticket, &usual_terms,
-      "acquires, for 900; JOIN -> no 2; +800 pushes yes 9; HELD until released, fence 9; "
-      "releases; LEAVE -> yes; RELEASED; over" },
+      "acquires, for 900; JOIN -> no 2; +800 pushes yes 9; HELD until released, fence 9; releases; "
+      "LEAVE -> yes; RELEASED; over" },
     { "ticket_reply_to_a_try_may_require_polling", &bwl_ticket, &usual_terms,
       "acquires, for 900; JOIN -> no 2; pushes no; TRY -> no 1; +1 TRY -> no 2" },
     { "ticket_try_without_pushes_stops_at_128_ms", &bwl_ticket, &usual_terms,
-      "acquires, for 900; JOIN -> no 1; +1 TRY -> no 1; +2 TRY -> no 1; +4 TRY -> no 1; +8 TRY "
-      "-> no 1; +16 TRY -> no 1; +32 TRY -> no 1; +64 TRY -> no 1; +128 TRY -> no 1; +128 TRY "
-      "-> no 1" },
+      "acquires, for 900; JOIN -> no 1; +1 TRY -> no 1; +2 TRY -> no 1; +4 TRY -> no 1; +8 TRY -> "
+      "no 1; +16 TRY -> no 1; +32 TRY -> no 1; +64 TRY -> no 1; +128 TRY -> no 1; +128 TRY -> no "
+      "1" },
     { "ticket_starts_each_acquire_anew", &bwl_ticket, &usual_terms,
-      "acquires, for 900; JOIN -> no 1; +1 TRY -> no 1; pushes yes 4; HELD until released, "
-      "fence 4; yields, for 500; LEAVE -> yes; JOIN -> no 0; +1 TRY -> no 0; +2 TRY" },
+      "acquires, for 900; JOIN -> no 1; +1 TRY -> no 1; pushes yes 4; HELD until released, fence "
+      "4; yields, for 500; LEAVE -> yes; JOIN -> no 0; +1 TRY -> no 0; +2 TRY" },
     { "queue_full", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, grant 2000 -> full; FULL; over" },
     { "queue_take", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A for 30000 -> +3 held 7; HELD until 29698, fence 7" },
+      "acquires, once; TAKE as A -> +3 held 7; HELD until 29698, fence 7" },
     { "queue_take_busy", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A for 30000 -> busy; BUSY; over" },
+      "acquires, once; TAKE as A -> busy; BUSY; over" },
     { "queue_take_with_a_provisional_grant", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A for 30000 -> granted 7; EXTEND as A for 30000; HELD until "
-      "1978, fence 7 -> yes" },
+      "acquires, once; TAKE as A -> granted 7; EXTEND as A; HELD until 1978, fence 7 -> yes" },
     { "queue_short_lease_bounds_the_provisional_grant", &bwl_queue, &short_lease,
       "acquires, for 9000; JOIN as A, grant 300 -> queued 0, 300 left, at 1; +5 grants 8 at 5; "
-      "EXTEND as A for 300; HELD until 297, fence 8 -> yes" },
+      "EXTEND as A; HELD until 297, fence 8 -> yes" },
     { "queue_confirmation_refused", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> mine 8; EXTEND as A "
-      "for 30000 -> refused; CANCEL as A; STORE_REFUSED" },
+      "-> refused; CANCEL as A; STORE_REFUSED" },
     { "queue_confirmation_not_now", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> mine 8; EXTEND as A "
-      "for 30000 -> retry; +10 HEARTBEAT as A -> mine 8; EXTEND as A for 30000 -> no" },
+      "-> retry; +10 HEARTBEAT as A -> mine 8; EXTEND as A -> no" },
     { "queue_heartbeat_interval_depends_on_the_provisional_grant", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, grant 2000 -> queued 3, 9000 left, at 1; +1000 HEARTBEAT as "
-      "A -> +1001 granted 8; EXTEND as A for 30000; HELD until 2978, fence 8 -> +3 yes" },
+      "A -> +1001 granted 8; EXTEND as A; HELD until 2978, fence 8 -> +3 yes" },
     { "queue_last_try_only_reads", &bwl_queue, &usual_terms,
       "acquires, for 7; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> gone; +1 JOIN as B, "
-      "grant 2000 -> +1 granted 4; EXTEND as B for 30000; HELD until 1984, fence 4 -> yes" },
+      "grant 2000 -> +1 granted 4; EXTEND as B; HELD until 1984, fence 4 -> yes" },
     { "queue_status_without_a_server_clock", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left; +5 grants 8 at 5; "
-      "EXTEND as A for 30000; HELD until 1978, fence 8" },
+      "EXTEND as A; HELD until 1978, fence 8" },
     { "redlock_unavailable_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 retry -> 2 refused; all "
-      "DELETE_IF_MINE as A; NOT_NOW; over -> 1 yes" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 retry -> 2 refused; all DELETE_IF_MINE as A; "
+      "NOT_NOW; over -> 1 yes" },
     { "redlock_unreachable", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 unsent -> 2 retry; all "
-      "DELETE_IF_MINE as A; UNREACHABLE; over" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 unsent -> 2 retry; all DELETE_IF_MINE as A; "
+      "UNREACHABLE; over" },
     { "redlock_refused_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 refused -> 2 refused; all "
-      "DELETE_IF_MINE as A; STORE_REFUSED; over" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 refused -> 2 refused; all DELETE_IF_MINE as A; "
+      "STORE_REFUSED; over" },
     { "redlock_time_for_late_replies_equals_the_time_of_the_decision", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> +40 1 yes -> 2 no; +40 all "
-      "DELETE_IF_MINE as A" },
-    { "redlock_time_for_late_replies_doubles", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 no -> 2 no; all DELETE_IF_MINE "
-      "as A -> 3 no -> 1 no -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B for 30000 -> +40 1 yes "
-      "-> 2 no; +80 all DELETE_IF_MINE as B" },
-    { "redlock_time_for_late_replies_is_10_ms_at_least", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> +1 1 yes -> 2 no; +10 all "
-      "DELETE_IF_MINE as A" },
-    { "redlock_slowest_server_decides_in_time", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> +40 1 yes -> 2 no -> +39 3 yes; "
-      "HELD until 29698" },
-    { "redlock_waits_for_all_without_a_NO", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 retry -> +500 3 yes; "
-      "HELD until 29698" },
-    { "redlock_without_a_reply_is_UNKNOWN", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 down -> 3 down; +5 "
-      "all SET_IF_ABSENT_OR_MINE as A for 30000 -> 1 yes -> 2 yes; HELD until 29698" },
-    { "redlock_extends_and_repairs_a_server", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 yes -> 3 no -> 2 yes; 3 "
-      "SET_IF_ABSENT as A for 60000; HELD until 59398 -> 3 yes" },
-    { "redlock_repairs_a_server_after_the_decision", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 yes -> 2 yes; HELD until "
-      "59398 -> 3 no; 3 SET_IF_ABSENT as A for 60000 -> 3 yes" },
-    { "redlock_extension_lost_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 no -> 2 no; all "
-      "DELETE_IF_MINE as A; LOST; over" },
-    { "redlock_extension_without_replies", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 down -> 2 no; UNKNOWN; "
-      "reads; 29698 left; error UNKNOWN" },
-    { "redlock_extension_not_now", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 no; NOT_NOW; "
-      "reads; 29698 left; error NOT_NOW" },
-    { "redlock_extension_NOT_SENT", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 unsent; "
-      "UNREACHABLE; reads; 29698 left; error UNREACHABLE" },
-    { "redlock_extension_refused", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 refused -> 2 refused; "
-      "STORE_REFUSED; reads; 29698 left; error STORE_REFUSED" },
-    { "redlock_NO_after_a_failed_extension_repairs_nothing", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; extends to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 retry; NOT_NOW "
-      "-> 3 no; reads; 29698 left; error NOT_NOW" },
-    { "redlock_released_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 yes; RELEASED; over" },
-    { "redlock_release_lost_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 no -> 2 yes -> 3 no; LOST; over" },
-    { "redlock_release_waits_for_the_deciding_server", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 no; LOST; over" },
-    { "redlock_release_without_a_majority_is_UNKNOWN", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 yes -> 2 down -> 3 no; +5 all "
-      "DELETE_IF_MINE as A -> 2 no -> 1 no" },
-    { "redlock_release_counts_earlier_deletions", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 retry; +5 all "
-      "DELETE_IF_MINE as A -> 2 yes; RELEASED; over" },
-    { "redlock_release_not_now", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 retry -> 2 unsent; +5 all DELETE_IF_MINE as "
+      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 no; +40 all DELETE_IF_MINE as "
       "A" },
+    { "redlock_time_for_late_replies_doubles", &bwl_redlock, &usual_terms,
+      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 no -> 2 no; all DELETE_IF_MINE as A -> 3 no "
+      "-> 1 no -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B -> +40 1 yes -> 2 no; +80 all "
+      "DELETE_IF_MINE as B" },
+    { "redlock_time_for_late_replies_is_10_ms_at_least", &bwl_redlock, &usual_terms,
+      "acquires, for 9000; all SET_IF_ABSENT as A -> +1 1 yes -> 2 no; +10 all DELETE_IF_MINE as "
+      "A" },
+    { "redlock_slowest_server_decides_in_time", &bwl_redlock, &usual_terms,
+      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 no -> +39 3 yes; HELD until "
+      "29698" },
+    { "redlock_waits_for_all_without_a_NO", &bwl_redlock, &usual_terms,
+      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 retry -> +500 3 yes; HELD until "
+      "29698" },
+    { "redlock_without_a_reply_is_UNKNOWN", &bwl_redlock, &usual_terms,
+      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 down -> 3 down; +5 all "
+      "SET_IF_ABSENT_OR_MINE as A -> 1 yes -> 2 yes; HELD until 29698" },
+    { "redlock_extends_and_repairs_a_server", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 yes -> 3 no -> 2 yes; 3 SET_IF_ABSENT as A "
+      "for 60000; HELD until 59398 -> 3 yes" },
+    { "redlock_repairs_a_server_after_the_decision", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 yes -> 2 yes; HELD until 59398 -> 3 no; 3 "
+      "SET_IF_ABSENT as A for 60000 -> 3 yes" },
+    { "redlock_extension_lost_by_two", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 no -> 2 no; all DELETE_IF_MINE as A; LOST; "
+      "over" },
+    { "redlock_extension_without_replies", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 down -> 2 no; UNKNOWN; reads; 29698 left; "
+      "error UNKNOWN" },
+    { "redlock_extension_not_now", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 no; NOT_NOW; reads; 29698 left; "
+      "error NOT_NOW" },
+    { "redlock_extension_NOT_SENT", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 unsent; UNREACHABLE; reads; "
+      "29698 left; error UNREACHABLE" },
+    { "redlock_extension_refused", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 refused -> 2 refused; STORE_REFUSED; "
+      "reads; 29698 left; error STORE_REFUSED" },
+    { "redlock_NO_after_a_failed_extension_repairs_nothing", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
+      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 retry; NOT_NOW -> 3 no; reads; "
+      "29698 left; error NOT_NOW" },
+    { "redlock_released_by_two", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 yes; RELEASED; over" },
+    { "redlock_release_lost_by_two", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 no -> 2 yes -> 3 no; LOST; over" },
+    { "redlock_release_waits_for_the_deciding_server", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 no; LOST; over" },
+    { "redlock_release_without_a_majority_is_UNKNOWN", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 down -> 3 no; +5 all DELETE_IF_MINE as A -> "
+      "2 no -> 1 no" },
+    { "redlock_release_counts_earlier_deletions", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 retry; +5 all DELETE_IF_MINE as "
+      "A -> 2 yes; RELEASED; over" },
+    { "redlock_release_not_now", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 retry -> 2 unsent; +5 all DELETE_IF_MINE as A" },
     { "redlock_release_interrupts", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000; cancels; all DELETE_IF_MINE as A; "
-      "CANCELLED -> 1 yes -> 1 yes -> 2 yes -> 2 yes; over" },
+      "acquires, once; all SET_IF_ABSENT as A; cancels; all DELETE_IF_MINE as A; CANCELLED -> 1 "
+      "yes -> 1 yes -> 2 yes -> 2 yes; over" },
     { "redlock_replies_of_the_previous_round_do_not_count", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 no -> 2 no; all DELETE_IF_MINE "
-      "as A; +5 all SET_IF_ABSENT as B for 30000 -> 3 yes -> 1 no -> 2 no -> 3 yes -> 1 yes -> "
-      "2 yes; HELD until 29703" },
+      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 no -> 2 no; all DELETE_IF_MINE as A; +5 all "
+      "SET_IF_ABSENT as B -> 3 yes -> 1 no -> 2 no -> 3 yes -> 1 yes -> 2 yes; HELD until 29703" },
     { "redlock_push_is_ignored", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes; pushes yes; reads; 0 left -> "
-      "2 yes; HELD until 29698" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes; pushes yes; reads; 0 left -> 2 yes; HELD "
+      "until 29698" },
     { "redlock_named_drift", &bwl_redlock, &drifting,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29985" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29985" },
     { "redlock_time_for_late_replies_begins_with_the_majority", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> +1 1 no -> +500 2 yes -> +1 3 "
-      "yes; HELD until 29698" },
+      "acquires, for 9000; all SET_IF_ABSENT as A -> +1 1 no -> +500 2 yes -> +1 3 yes; HELD until "
+      "29698" },
     { "redlock_release_waits_for_the_deciding_reply", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 yes; RELEASED; over" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 yes; RELEASED; over" },
     { "local_waiter_extends_after_a_failed_extension", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
-      "-> is NOT_NOW; NOT_NOW; extends to 60000; EXTEND -> until 60000; HELD until 60000, "
-      "fence 5" },
+      "-> is NOT_NOW; NOT_NOW; extends to 60000; EXTEND -> until 60000; HELD until 60000, fence "
+      "5" },
     { "synced_waits_for_100_ms_at_most", &bwl_synced_token, &synced_long,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 100 -> yes 2; "
-      "HELD until 9898" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 100 -> yes 2; HELD until "
+      "9898" },
     { "synced_waits_for_10_ms_at_least", &bwl_synced_token, &synced_soon,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 10 -> yes 2; "
-      "HELD until 9898" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 10 -> yes 2; HELD until "
+      "9898" },
     { "synced_extension_has_its_own_time_for_replicas", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A for 10000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 9898; +600 extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED "
-      "by 2 in 50 -> +50 no 1; REPLICATED by 2 in 50 -> yes 2; HELD until 20398" },
+      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
+      "+600 extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> +50 "
+      "no 1; REPLICATED by 2 in 50 -> yes 2; HELD until 20398" },
     { "redlock_release_waits_for_the_reply_that_makes_it_LOST", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes; HELD until 29698 -> "
-      "3 no; releases; all DELETE_IF_MINE as A -> 1 no -> 2 retry -> 3 no; LOST; over" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
+      "releases; all DELETE_IF_MINE as A -> 1 no -> 2 retry -> 3 no; LOST; over" },
     { "redlock_time_for_late_replies_restarts_with_each_attempt", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> +40 1 yes -> 2 no; +40 all "
-      "DELETE_IF_MINE as A -> 3 no -> 1 yes -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B for "
-      "30000 -> +10 1 yes -> 2 no; +20 all DELETE_IF_MINE as B" },
+      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 no; +40 all DELETE_IF_MINE as "
+      "A -> 3 no -> 1 yes -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B -> +10 1 yes -> 2 no; +20 all "
+      "DELETE_IF_MINE as B" },
     { "redlock5_time_for_late_replies_is_not_restarted", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> +40 1 yes -> 2 yes -> 3 no -> "
-      "+20 4 no; +20 all DELETE_IF_MINE as A" },
+      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 yes -> 3 no -> +20 4 no; +20 "
+      "all DELETE_IF_MINE as A" },
     { "redlock5_two_are_no_majority", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes -> 3 no -> 4 no -> 5 "
-      "no; all DELETE_IF_MINE as A; BUSY; over" },
-    { "redlock4_two_are_enough_for_a_NO", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 no -> 3 no; all "
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes -> 3 no -> 4 no -> 5 no; all "
       "DELETE_IF_MINE as A; BUSY; over" },
+    { "redlock4_two_are_enough_for_a_NO", &bwl_redlock, &usual_terms,
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 no -> 3 no; all DELETE_IF_MINE as A; "
+      "BUSY; over" },
     { "redlock4_three_are_a_majority", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 yes -> 3 yes; HELD until "
-      "29698; releases; all DELETE_IF_MINE as A -> 1 no -> 2 no; LOST; over" },
+      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes -> 3 yes; HELD until 29698; "
+      "releases; all DELETE_IF_MINE as A -> 1 no -> 2 no; LOST; over" },
     { "redlock_deletes_after_a_second_token_is_unavailable", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 down -> 3 down; +5 "
-      "all SET_IF_ABSENT_OR_MINE as A for 30000 -> 1 yes -> 2 no -> 3 no; all DELETE_IF_MINE as "
-      "A -> 1 yes -> 2 no -> 3 no; +10 all SET_IF_ABSENT as B for 30000 -> 1 retry -> 2 retry; "
-      "all DELETE_IF_MINE as B" },
+      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 down -> 3 down; +5 all "
+      "SET_IF_ABSENT_OR_MINE as A -> 1 yes -> 2 no -> 3 no; all DELETE_IF_MINE as A -> 1 yes -> 2 "
+      "no -> 3 no; +10 all SET_IF_ABSENT as B -> 1 retry -> 2 retry; all DELETE_IF_MINE as B" },
     { "redlock_second_request_without_a_majority_deletes_nothing", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A for 30000 -> 1 yes -> 2 down -> 3 down; +5 "
-      "all SET_IF_ABSENT_OR_MINE as A for 30000 -> 1 retry -> 2 retry" },
+      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 down -> 3 down; +5 all "
+      "SET_IF_ABSENT_OR_MINE as A -> 1 retry -> 2 retry" },
     { "queue_delayed_push_grants_only_with_enough_time_left", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +1000 HEARTBEAT as "
-      "A; +480 grants 8 at 5; EXTEND as A for 30000; HELD until 1980, fence 8; reads; 500 left" },
+      "A; +480 grants 8 at 5; EXTEND as A; HELD until 1980, fence 8; reads; 500 left" },
     { "queue_push_delayed_for_longer_grants_when_it_is_confirmed", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +1000 HEARTBEAT as "
-      "A; +481 grants 8 at 5; EXTEND as A for 30000; reads; 0 left -> +3 yes" },
+      "A; +481 grants 8 at 5; EXTEND as A; reads; 0 left -> +3 yes" },
     { "queue_server_clock_set_forward_never_lengthens_the_provisional_grant", &bwl_queue,
       &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +20 grants 8 at "
-      "3600000; EXTEND as A for 30000; HELD until 1978, fence 8; reads; 1958 left" },
+      "3600000; EXTEND as A; HELD until 1978, fence 8; reads; 1958 left" },
     { "queue_server_clock_set_back_never_lengthens_the_provisional_grant", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 5000; +20 grants 8 "
-      "at 1; EXTEND as A for 30000; HELD until 1978, fence 8; reads; 1958 left" },
+      "acquires, for 60000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 5000; +20 grants 8 at "
+      "1; EXTEND as A; HELD until 1978, fence 8; reads; 1958 left" },
 };
 
-int main(void)
-{
-    return PLAY_ALL(stories);
-}
+ROWS(stories, play_row)

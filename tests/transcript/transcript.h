@@ -22,7 +22,8 @@
  *               random N (the random bits of the next pauses; 0 at first: the shortest pause)
  *
  * Timestamps count from the wall clock at 0, in the unit of the rules: "SETNX of 10001".  Tokens
- * are A, B, C ... in the order in which they appear.
+ * are A, B, C ... in the order in which they appear.  A request has a lease, "for N", only if it is
+ * not that of the terms.
  *
  * queue_story.h has the items of locks with a queue; scripted.h those of the lock machine alone.  A
  * reply of a local group is "until N" (granted until then) or "is KIND".  With several servers
@@ -35,6 +36,7 @@
 #include "queue_story.h"
 #include "scripted.h"
 
+#include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
 
 #include "lock/machine.h"
@@ -59,14 +61,13 @@ enum {
 
 #define BEGINNING_WALL_NS (INT64_C(1700000000) * 1000000000) /* the wall clock then */
 
-static const bwl_terms usual_terms = {
-    .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = true
-};
+#define TERMS(...)                                               \
+    {                                                            \
+        .max_hold_ms = BWL_NEVER, .answer_ms = 5000, __VA_ARGS__ \
+    }
 
-static const bwl_terms without_renewal = { .lease_ms    = 30000,
-                                           .max_hold_ms = BWL_NEVER,
-                                           .answer_ms   = 5000 };
-
+static const bwl_terms usual_terms       = TERMS(.lease_ms = 30000, .renews = true);
+static const bwl_terms without_renewal   = TERMS(.lease_ms = 30000);
 static const bwl_terms ending_after_45_s = {
     .lease_ms = 30000, .max_hold_ms = 45000, .answer_ms = 5000, .renews = true
 };
@@ -79,6 +80,7 @@ typedef struct stage {
     uint16_t random_bits;
     uint8_t  turn;
     unsigned nodes;
+    bwl_ms   lease_ms;       /* of the terms */
     uint32_t open[OPEN_MAX]; /* tags of the requests in flight, oldest first */
     uint8_t  open_node[OPEN_MAX];
     unsigned open_count;
@@ -127,6 +129,17 @@ static inline char token_letter(stage *s)
     return letter_of(s, s->hold.request.token);
 }
 
+/* " for N"; empty if the lease of the request is that of the terms. */
+static inline const char *lease_text(const stage *s)
+{
+    static char text[32];
+    bwl_ms      lease_ms = s->hold.request.lease_ms;
+
+    (void)snprintf(text, sizeof text, lease_ms == s->lease_ms ? "" : " for %lld",
+                   (long long)lease_ms);
+    return text;
+}
+
 static inline bwl_moment moment(const stage *s)
 {
     int64_t wall_ns = BEGINNING_WALL_NS + (s->now - BEGINNING) * 1000000;
@@ -171,7 +184,7 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
         char text[STORY_ITEM_MAX];
         char token = bwl_redis_uses_previous_token(send) ? letter_of(s, s->hold.previous_token)
                                                          : token_letter(s);
-        queue_send_text(text, sizeof text, send, token, s->hold.request.lease_ms);
+        queue_send_text(text, sizeof text, send, token, lease_text(s));
         note(s, "%s", text);
         return;
     }
@@ -183,9 +196,8 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
     if (command >= REDIS_HASH_TAKE && command <= REDIS_ZSET_RELEASE) {
         static const char *const kind[] = { "TAKE", "EXTEND", "RELEASE" };
         assert_int_equal(send->args[REDIS_ARG_TIMESTAMP], 0);
-        note(s, "%s_%s as %c for %lld", command < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
-             kind[(command - REDIS_HASH_TAKE) % 3], token_letter(s),
-             (long long)s->hold.request.lease_ms);
+        note(s, "%s_%s as %c%s", command < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
+             kind[(command - REDIS_HASH_TAKE) % 3], token_letter(s), lease_text(s));
         return;
     }
     if (command == REDIS_REPLICATED) {
@@ -201,7 +213,7 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
         char text[STORY_ITEM_MAX];
         char token          = token_letter(s);
         char previous_token = script.cmd.yields ? letter_of(s, s->hold.previous_token) : '?';
-        scripted_send_text(text, sizeof text, token, previous_token, s->hold.request.lease_ms);
+        scripted_send_text(text, sizeof text, token, previous_token, lease_text(s));
         note(s, "%s", text);
         return;
     }
@@ -212,11 +224,9 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
         (void)snprintf(whom, sizeof whom, "%u ", send->node + 1u);
     if (s->hold.protocol == &bwl_ticket)
         note(s, "%s", local[command]);
-    else if (command == REDIS_DELETE_IF_MINE)
-        note(s, "%s%s as %c", whom, redis[command], token_letter(s));
     else
-        note(s, "%s%s as %c for %lld", whom, redis[command], token_letter(s),
-             (long long)s->hold.request.lease_ms);
+        note(s, "%s%s as %c%s", whom, redis[command], token_letter(s),
+             command == REDIS_DELETE_IF_MINE ? "" : lease_text(s));
 }
 
 static inline void note_outcome(stage *s, const bwl_outcome *out)
@@ -608,7 +618,11 @@ static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protoco
     bwl_ms time     = BEGINNING;
     bool   is_reply = false;
 
-    *s = (stage){ .nodes = nodes, .now = time, .written_at = time, .wake_at = BWL_NEVER };
+    *s = (stage){ .nodes      = nodes,
+                  .now        = time,
+                  .written_at = time,
+                  .wake_at    = BWL_NEVER,
+                  .lease_ms   = terms->lease_ms };
     bwl_hold_init(&s->hold, protocol, nodes, terms);
     memset(s->hold.memory, 0xa5, sizeof s->hold.memory); /* a protocol must not rely on it */
     protocol->init(s->hold.memory, nodes);
@@ -641,20 +655,14 @@ typedef struct story {
     const char         *text;
 } story;
 
-enum { STORIES_MAX = 160 };
-
 static inline void perform_row(stage *s, const story *row)
 {
     const bwl_protocol_options options = { .rules = bwl_protocol_compat_rules(row->protocol) };
-    bwl_terms                  article = { .lease_ms    = 10000,
-                                           .max_hold_ms = BWL_NEVER,
-                                           .answer_ms   = 5000,
-                                           .renews      = true,
-                                           .options     = &options };
-    unsigned                   nodes   = row->protocol != &bwl_redlock             ? 1
-                                         : strncmp(row->name, "redlock5_", 9) == 0 ? 5
-                                         : strncmp(row->name, "redlock4_", 9) == 0 ? 4
-                                                                                   : 3;
+    bwl_terms article = TERMS(.lease_ms = 10000, .renews = true, .options = &options);
+    unsigned  nodes   = row->protocol != &bwl_redlock             ? 1
+                        : strncmp(row->name, "redlock5_", 9) == 0 ? 5
+                        : strncmp(row->name, "redlock4_", 9) == 0 ? 4
+                                                                  : 3;
 
     perform(s, nodes, row->protocol, row->terms == NULL ? &article : row->terms, row->text);
 }
@@ -682,19 +690,5 @@ static inline void play_row(void **state)
     perform_row(&s, row);
     compare(row->text, s.written);
 }
-
-/* A test for each row. */
-static inline int play_all(const story *stories, size_t count)
-{
-    struct CMUnitTest tests[STORIES_MAX];
-
-    assert_in_range(count, 1, STORIES_MAX);
-    for (size_t i = 0; i < count; i++)
-        tests[i] = (struct CMUnitTest){ stories[i].name, play_row, NULL, NULL,
-                                        (void *)(uintptr_t)&stories[i] };
-    return _cmocka_run_group_tests("stories", tests, count, NULL, NULL);
-}
-
-#define PLAY_ALL(stories) play_all(stories, sizeof(stories) / sizeof(stories)[0])
 
 #endif

@@ -50,8 +50,6 @@ static int64_t            ms     = 4711;
 
 static int compute(bowline_change *change, void *context)
 {
-    (void)change;
-    (void)context;
     return BOWLINE_UPDATE_LEAVE;
 }
 

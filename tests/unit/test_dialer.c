@@ -22,13 +22,10 @@ static uint16_t    port;
 
 static void ready(bwl_source *source, uint32_t events)
 {
-    (void)source;
-    (void)events;
 }
 
 static void woken(void *arg)
 {
-    (void)arg;
 }
 
 static int begin(void **state)

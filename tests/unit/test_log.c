@@ -105,7 +105,6 @@ TEST(log_function_may_log_and_drain)
 
 static void *drain_elsewhere(void *arg)
 {
-    (void)arg;
     bwl_log_drain(the_log);
     return NULL;
 }

@@ -156,7 +156,7 @@ static int finish(void **state)
     return 0;
 }
 
-static bwl_resolve *must_start(const char *host, bool by_system, void *arg)
+static bwl_resolve *start_lookup(const char *host, bool by_system, void *arg)
 {
     bwl_resolve *resolve = NULL;
     bwl_fault    fault   = { 0 };
@@ -178,7 +178,7 @@ TEST(resolve_numeric_address_needs_no_thread)
     bwl_address addresses[BWL_RESOLVE_MAX];
     bwl_fault   fault = { 0 };
 
-    bwl_resolve *resolve = must_start("127.0.0.1", true, NULL);
+    bwl_resolve *resolve = start_lookup("127.0.0.1", true, NULL);
     assert_int_equal(count_threads(), threads_at_first);
     assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1);
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addresses[0].socket;
@@ -188,7 +188,7 @@ TEST(resolve_numeric_address_needs_no_thread)
     assert_int_equal(addresses[0].size, sizeof *v4);
     bwl_resolve_forget(resolve);
 
-    resolve = must_start("::1", true, NULL);
+    resolve = start_lookup("::1", true, NULL);
     assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1);
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addresses[0].socket;
     assert_int_equal(v6->sin6_family, AF_INET6);
@@ -206,7 +206,7 @@ TEST(resolve_keeps_the_order_and_the_maximum)
     bwl_fault   fault = { 0 };
 
     for (how_many = 1; how_many <= 12; how_many++) {
-        bwl_resolve *resolve = must_start("many.test", false, NULL);
+        bwl_resolve *resolve = start_lookup("many.test", false, NULL);
         await(&woken);
         int count = bwl_resolve_take(resolve, addresses, &fault);
         assert_int_equal(count, how_many < BWL_RESOLVE_MAX ? how_many : BWL_RESOLVE_MAX);
@@ -244,7 +244,7 @@ TEST(resolve_failure_has_a_reason)
         error           = cases[i].error;
         how_many        = cases[i].how_many;
 
-        bwl_resolve *resolve = must_start("odd.test", false, NULL);
+        bwl_resolve *resolve = start_lookup("odd.test", false, NULL);
         await(&woken);
         assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), cases[i].status);
         assert_int_equal(fault.status, cases[i].status);
@@ -269,7 +269,7 @@ TEST(resolve_invalid_host_is_refused)
     assert_null(resolve);
     host[sizeof host - 2] = '\0';
     is_slow               = true;
-    resolve               = must_start(host, false, NULL);
+    resolve               = start_lookup(host, false, NULL);
     memset(host, 'b', sizeof host); /* it was copied */
     (void)sem_post(&may_answer);
     await(&woken);
@@ -285,7 +285,7 @@ TEST(resolve_does_not_block_the_caller)
     bwl_fault   fault = { 0 };
 
     is_slow              = true;
-    bwl_resolve *resolve = must_start("slow.test", false, NULL);
+    bwl_resolve *resolve = start_lookup("slow.test", false, NULL);
     await(&asked);
     assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 0);
     assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 0);
@@ -303,7 +303,7 @@ TEST(resolve_dropped_lookup_wakes_nothing)
     int *mine = calloc(1, sizeof *mine); /* it is woken, and is freed before the answer arrives */
 
     is_slow              = true;
-    bwl_resolve *resolve = must_start("slow.test", false, mine);
+    bwl_resolve *resolve = start_lookup("slow.test", false, mine);
     await(&asked);
     bwl_resolve_forget(resolve);
     free(mine);
@@ -320,7 +320,7 @@ TEST(resolve_dropped_when_the_answer_arrives)
     is_slow = true;
     for (int i = 0; i < 300; i++) {
         int         *mine    = calloc(1, sizeof *mine);
-        bwl_resolve *resolve = must_start("slow.test", false, mine);
+        bwl_resolve *resolve = start_lookup("slow.test", false, mine);
         await(&asked);
         (void)sem_post(&may_answer);
         for (volatile int pause = 0; pause < (i % 30) * 200; pause++)

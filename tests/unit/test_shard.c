@@ -63,8 +63,6 @@ static bool is_woken(void)
 
 static bool reply_yes(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
 {
-    (void)lock;
-    (void)question;
     ret_reply->answer = BWL_YES;
     return true;
 }
@@ -114,8 +112,6 @@ static void count_timers_and_close(bwl_host *host)
 
 static bool reply_not_sent(bwl_engine_lock *lock, const bwl_send *question, bwl_event *ret_reply)
 {
-    (void)lock;
-    (void)question;
     ret_reply->answer = BWL_NOT_SENT;
     return true;
 }

@@ -171,21 +171,17 @@ static bool     never_connects; /* nor fails */
 
 static int share_nothing(bwl_host *host, const bwl_host *first)
 {
-    (void)first;
     host->store = malloc(1);
     return host->store != NULL ? BWL_OK : BWL_STATUS_NOMEM;
 }
 
 static int prepare_nothing(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    (void)lock;
-    (void)fault;
     return BWL_OK;
 }
 
 static void forget_nothing(bwl_engine_lock *lock)
 {
-    (void)lock;
 }
 
 /* An answer connects the shard if it is not connected yet, as that of a server would. */

@@ -77,7 +77,6 @@ TEST(library_error_numbers_are_decoded_as_openssl_does)
 
 static void *get(void *arg)
 {
-    (void)arg;
     return (void *)(uintptr_t)bwl_tls_library_get(NULL);
 }
 

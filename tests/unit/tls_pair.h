@@ -13,7 +13,6 @@ static bwl_tls_context *context; /* with a certificate of ours */
 
 static inline int make_ends(void **state)
 {
-    (void)state;
     make_directory();
     authority = make_identity(&(recipe){ .common_name = "test authority", .is_authority = true });
     who       = make_host("DNS:redis.test", &authority);
@@ -29,7 +28,6 @@ static inline int make_ends(void **state)
 
 static inline int remove_ends(void **state)
 {
-    (void)state;
     bwl_tls_context_free(context);
     free_identity(&authority);
     free_identity(&who);

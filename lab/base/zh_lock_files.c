@@ -6,16 +6,8 @@
 static const bwl_translation list[] = {
     /* what the lab says */
     { "%s:%u:%u: this is no lock file", "%s:%u:%u：这不是锁文件" },
-    { "%s: a script of it is wrong", "%s：其中的脚本有错" },
     { "this bowline-lab was built without Lua 5.1, and EVAL needs it",
       "这个 bowline-lab 编译时没有 Lua 5.1，而 EVAL 需要它" },
-    { "%s:%u:%u: the lab does not understand this setting", "%s:%u:%u：实验室不认识这个设置" },
-    { "lab: has clients, rounds, lease, wait, poll, extend, answer, delay, skew, "
-      "wall-step, fine yes, start stale, breaks \"INVARIANT\", twin NAME, and the faults, "
-      "each once",
-      "lab: 可以有 clients、rounds、lease、wait、poll、extend、answer、delay、skew、"
-      "wall-step、fine yes、start stale、breaks \"INVARIANT\"、twin NAME 和各种故障，"
-      "每项一次" },
     { "the lab cannot run this script", "实验室无法运行这个脚本" },
     { "it makes the text \"%.60s\", which the model cannot store",
       "它产生文本 \"%.60s\"，模型存不下" },
@@ -77,7 +69,6 @@ static const bwl_translation list[] = {
     { ": behind lab", "lab 后面的 :" },
     { "a value", "一个值" },
     { "a setting or acquire:", "一个设置，或 acquire:" },
-    { "bowline, uuid or hex", "bowline、uuid 或 hex" },
     { "s, ms, us or ns", "s、ms、us 或 ns" },
     { "lease, whole or forever", "lease、whole 或 forever" },
     { "a test: nil, OK, error, down, a number, or =, !=, <, <=, >, >= and a value",

@@ -6,7 +6,8 @@
 #include <inttypes.h>
 
 static const bwl_translation list[] = {
-    /* C: settings and sections of lock files */
+    /* settings and sections of lock files */
+    { " -- BUT it breaks with %s too", "——但 %s 也会打破它" },
     { "%s:%u: the script of this EVAL is wrong", "%s:%u：这个 EVAL 的脚本有错" },
     { "%s: no invariant is called %s", "%s：没有名为 %s 的不变量" },
     { "did you mean %s \"%s\"?", "是不是想写 %s \"%s\"？" },

@@ -53,6 +53,7 @@ static const char run_details[] =
     "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
     "    sentinel-password-file=FILE  sentinel-user=NAME\n"
     "  for a protocol of an article, or a profile\n"
+    "    token=TEXT   the value of the lock (token, set-nx-ex), with accept-risk=1\n"
     "    retry=N      number of further attempts\n"
     "    pause=TIME   pause between attempts\n"
     "    buffer=TIME  time added to the end of the lock that the value holds\n"

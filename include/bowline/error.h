@@ -35,7 +35,8 @@ enum {
 /* Of LOST: what the server had when it was asked for the lock. */
 typedef enum bowline_loss {
     BOWLINE_LOSS_UNKNOWN = 0, /* it was not asked, or does not tell: the lease has ended, the server
-                                 was restarted, or the engine or protocol has no such answer    */
+                                 was restarted, a command renewed several locks, several servers
+                                 vote, or the engine or protocol has no such answer             */
     BOWLINE_LOSS_GONE    = 1, /* no lock: it expired, or was deleted                            */
     BOWLINE_LOSS_TAKEN   = 2, /* another client's                                               */
 } bowline_loss;

@@ -199,6 +199,7 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 {
     h->state      = BWL_HOLD_HELD;
     h->last_error = BWL_PENDING;
+    h->granted_to = bwl_ms_max(h->granted_to, out->until);
     h->until      = bwl_ms_max(h->until, bwl_ms_min(out->until, h->ends_at));
     if (h->extend_again) {
         h->extend_again = false;

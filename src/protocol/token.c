@@ -168,6 +168,7 @@ const bwl_protocol bwl_token_chosen = {
     .fault = "each client with the same token= can release and extend the lock, and after a lost "
              "reply no client can tell whose it is",
     .state_size = sizeof(bwl_token_state),
+    .uses_token = true, /* not in the value: it identifies the attempt */
     .extends    = true,
     .init       = init,
     .command    = token_command,

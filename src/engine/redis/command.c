@@ -195,13 +195,15 @@ static void learn(bwl_session *session, const bwl_request *request, const bwl_ev
         bwl_redis_queued(session, request, status);
 }
 
-/* Whether it is a NO to the owner of the lock that says what the server has instead. */
+/* Whether it is a NO to the owner of the lock that says what the server has instead.  One of
+ * several servers does not decide; after a release without a reply the NO may be its effect. */
 static bool tells_loss(const bwl_request *request, const bwl_event *result)
 {
     const bwl_hold *hold = &request->lock->hold;
 
-    return result->kind == BWL_REPLY && result->answer == BWL_NO && result->number != 0 &&
-           (bwl_hold_is_held(hold) || hold->state == BWL_HOLD_RELEASING) &&
+    return request->lock->host->nodes == 1 && result->kind == BWL_REPLY &&
+           result->answer == BWL_NO && result->number != 0 &&
+           (bwl_hold_is_held(hold) || (hold->state == BWL_HOLD_RELEASING && !hold->is_unknown)) &&
            strcmp(hold->request.token, request->token) == 0;
 }
 

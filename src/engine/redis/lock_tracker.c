@@ -125,13 +125,13 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
 {
     bool is_copy = session->config->topology == BWL_TOPOLOGY_SENTINEL || is_cluster(session);
 
-    if (lock->hold.state != BWL_HOLD_HELD)
-        return; /* an extension is in flight, which also revalidates */
     if (!lock->hold.protocol->extends || !lock->hold.protocol->can_verify_owner) {
         if (bwl_sentinel_has_moved(session))
             mark_lost(session, lock);
-        return; /* this protocol has no command that checks without a change */
+        return; /* no reply to this protocol proves that the lock is ours */
     }
+    if (lock->hold.state != BWL_HOLD_HELD)
+        return; /* an extension is in flight, which also revalidates */
     bwl_request request =
         revalidation_of(session, lock, is_copy ? lock->hold.request.lease_ms : NO_LEASE_MS);
     (void)bwl_pipeline_push(&session->pipeline, &request);
@@ -183,13 +183,16 @@ void bwl_redis_on_ready(bwl_session *session)
 
 void bwl_redis_note_loss(bwl_engine_lock *lock, bowline_loss loss)
 {
+    static const char *const words[] = {
+        [BOWLINE_LOSS_UNKNOWN] = "the server has no lock of this client any more",
+        [BOWLINE_LOSS_GONE]    = "the server does not have it any more",
+        [BOWLINE_LOSS_TAKEN]   = "another client has it now",
+    };
     bwl_fault why;
 
     bwl_fault_clear(&why);
     why.loss = loss;
-    (void)snprintf(why.text, sizeof why.text, "%s",
-                   loss == BOWLINE_LOSS_TAKEN ? "another client has it now"
-                                              : "the server does not have it any more");
+    (void)snprintf(why.text, sizeof why.text, "%s", words[loss]);
     bwl_host_set_fault(lock, &why);
 }
 

@@ -175,16 +175,20 @@ static int check_renewal(const bwl_settings *settings, const bwl_url *url, bwl_f
 
 static int check_token(const char *text, const char *name, bool has_value, bwl_fault *fault)
 {
-    size_t size = strlen(text);
+    size_t size     = strlen(text);
+    bool   is_plain = true;
 
     if (!has_value)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, token=: %s has no value to choose; protocol=token, set-nx-ex "
                         "and the profiles with such a value have",
                         name);
-    if (size == 0 || size > BWL_AFFIX_MAX)
+    for (size_t i = 0; i < size; i++)
+        is_plain = is_plain && (unsigned char)text[i] >= ' ' && text[i] != 127;
+    if (size == 0 || size > BWL_AFFIX_MAX || !is_plain)
         return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "in the URL, token= is the value of the lock, 1 to %d bytes",
+                        "in the URL, token= is the value of the lock, 1 to %d bytes without "
+                        "control characters",
                         BWL_AFFIX_MAX);
     return BWL_OK;
 }
@@ -204,6 +208,10 @@ static int take_token(bwl_settings *settings, const bwl_url *url, const char **r
     if (check_token(text, settings->protocol != NULL ? settings->protocol->name : bwl_queue.name,
                     is_token || is_literal, fault) < 0)
         return BWL_STATUS_USAGE;
+    if (is_token && *ret_fault != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, token=: this profile has a risk of its own, and each is for "
+                        "itself: leave token= out");
     if (is_token) {
         settings->protocol = &bwl_token_chosen;
         *ret_fault         = bwl_token_chosen.fault;
@@ -408,13 +416,13 @@ int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_faul
 
 static void choose_token(bwl_redis_config *config, bwl_settings *settings, const char *token)
 {
-    if (token == NULL)
-        return;
     (void)snprintf(config->token, sizeof config->token, "%s", token);
     if (settings->options.rules != NULL)
         config->rules = *settings->options.rules;
     config->rules.value     = BWL_VALUE_LITERAL;
     config->rules.literal   = config->token;
+    config->rules.prefix    = NULL;
+    config->rules.suffix    = NULL;
     settings->options.rules = &config->rules;
 }
 
@@ -423,12 +431,14 @@ int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, con
 {
     const char *name     = bwl_url_find(url, "profile");
     const char *template = bwl_url_find(url, "key");
+    const char *token    = bwl_url_find(url, "token");
 
     /* These options were checked when the protocol was chosen. */
     if (settings->options.rules != NULL &&
         tune(&config->rules, settings->options.rules, url, fault) > 0)
         settings->options.rules = &config->rules;
-    choose_token(config, settings, bwl_url_find(url, "token"));
+    if (token != NULL)
+        choose_token(config, settings, token);
     if (name == NULL)
         return BWL_OK;
     config->profile   = bwl_profile_named(name);
@@ -436,7 +446,7 @@ int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, con
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "profile %s: %s: key=%s%s", name, wrong,
                         config->profile->takes_prefix ? "WORD" : "", config->profile->key);
-    if (config->profile->names_host) {
+    if (config->profile->names_host && token == NULL) {
         char host[BWL_AFFIX_MAX / 2 + 1];
         if (gethostname(host, sizeof host) != 0 && errno != ENAMETOOLONG)
             host[0] = '\0';

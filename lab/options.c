@@ -5,6 +5,7 @@
 #include "lab/base/lang.h"
 #include "lab/base/memory.h"
 #include "lab/base/say.h"
+#include "lab/scenario/lock_file.h"
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
         return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
     case ID_PACE: return read_unsigned("pace", argument, PACE_MOST, &set->pace);
     case ID_INVARIANT: return read_invariant(set, argument);
+    case ID_SET: set->settings = argument; return true;
     case ID_START: set->start = argument; return true;
     case ID_SVG: set->svg = argument; return true;
     case ID_MERMAID: set->mermaid = true; return true;
@@ -362,7 +364,10 @@ static bool take_language(int *argc, char **argv)
 int bwl_options_start(const bwl_lab_options *set, bwl_scenario *world)
 {
     static const char behind[] = " ttl ";
+    bwl_text          fault[3];
 
+    if (set->settings != NULL && !bwl_lock_file_set(world, set->settings, fault))
+        return bwl_complain(fault[0], fault[1].of, fault[2].of);
     if (set->start == NULL)
         return 0;
     char *value = bwl_room_for(strlen(set->start) + 1, 1); /* worlds borrow it */

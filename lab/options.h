@@ -35,6 +35,8 @@ typedef enum bwl_lab_command {
     X(PACE, 0, "pace", "N", TRY | MATRIX,                                                          \
       "rate of a clock with the fault --rate, in per cent (what the drift covers)")                \
     X(INVARIANT, 'i', "invariant", "NAME", TRY, "check only this invariant; list shows the names") \
+    X(SET, 0, "set", "SETTINGS", TRY,                                                              \
+      "numbers and times, as lab: in a lock file has them: 'lease 5s skew 3s'")                    \
     X(START, 0, "start", "VALUE", TRY,                                                             \
       "what the key has at the start: nothing, stale, a value, 'VALUE ttl 5s'")                    \
     X(SVG, 0, "svg", "FILE", TRY, "write the shortest schedule as a drawing")                      \
@@ -69,7 +71,8 @@ typedef struct bwl_lab_options {
     bool            has_budget; /* a fault was named */
     uint8_t         budget[BWL_BUDGETS_COUNT];
     unsigned        invariants; /* 0: all */
-    const char     *start;      /* NULL: as the world has it */
+    const char     *settings;
+    const char     *start; /* NULL: as the world has it */
     const char     *svg;
     const char     *html;
     const char     *server;

@@ -7,6 +7,13 @@
 
 static const bwl_translation list[] = {
     /* settings and sections of lock files */
+    { "numbers and times, as lab: in a lock file has them: 'lease 5s skew 3s'",
+      "数和时间，写法同锁文件里的 lab: 行：'lease 5s skew 3s'" },
+    { "--set: %s %s is not possible here", "--set：这里不能设置 %s %s" },
+    { "it takes the numbers and the times of a line with lab:, each with its value",
+      "它接受 lab: 行里的数和时间，每项后面跟一个值" },
+    { "type: --set 'lease 5s skew 3s', or bowline lab --help format",
+      "请输入：--set 'lease 5s skew 3s'，或 bowline lab --help format" },
     { " -- BUT it breaks with %s too", "——但 %s 也会打破它" },
     { "%s:%u: the script of this EVAL is wrong", "%s:%u：这个 EVAL 的脚本有错" },
     { "%s: no invariant is called %s", "%s：没有名为 %s 的不变量" },

@@ -131,11 +131,40 @@ static bool read_value(const setting *s, const char *value, int64_t *ret_number)
     return *ret_number >= s->min && *ret_number <= s->max;
 }
 
+/* program: NULL if the world is not of a file. */
+static bool set_number(const setting *s, const char *text, bwl_lock_program *program,
+                       bwl_scenario *world)
+{
+    int64_t value;
+
+    if (!read_value(s, text, &value) || (s->offset == 0 && program == NULL))
+        return false;
+    if (s->offset == offsetof(bwl_scenario, server.start_ms) && world->server.start == NULL)
+        return false; /* of which key? */
+    if (s->offset == 0)
+        program->rules.pause_ms = value;
+    else if (s->kind == COUNT)
+        *(unsigned *)(void *)((char *)world + s->offset) = (unsigned)value;
+    else
+        *(bwl_ms *)(void *)((char *)world + s->offset) = value;
+    if (s->offset == offsetof(bwl_scenario, wait_ms))
+        world->tries_once = value == 0;
+    return true;
+}
+
+static const setting *setting_named(const char *name)
+{
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return &settings[i];
+    return NULL;
+}
+
 static bool apply(const bwl_lab_setting *said, bwl_lock_program *program, bwl_scenario *world)
 {
-    unsigned budget = bwl_budget_named(said->name);
-    uint64_t number;
-    int64_t  value;
+    unsigned       budget = bwl_budget_named(said->name);
+    const setting *is_of  = setting_named(said->name);
+    uint64_t       number;
 
     for (const bwl_lab_setting *is = program->settings; is < said; is++)
         if (is->world == said->world && strcmp(is->name, said->name) == 0)
@@ -160,25 +189,7 @@ static bool apply(const bwl_lab_setting *said, bwl_lock_program *program, bwl_sc
         world->budget[budget] = (uint8_t)number;
         return true;
     }
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const setting *s = &settings[i];
-        if (strcmp(s->name, said->name) != 0)
-            continue;
-        if (!read_value(s, said->value, &value))
-            return false;
-        if (s->offset == offsetof(bwl_scenario, server.start_ms) && world->server.start == NULL)
-            return false; /* of which key? */
-        if (s->offset == 0)
-            program->rules.pause_ms = value;
-        else if (s->kind == COUNT)
-            *(unsigned *)(void *)((char *)world + s->offset) = (unsigned)value;
-        else
-            *(bwl_ms *)(void *)((char *)world + s->offset) = value;
-        if (s->offset == offsetof(bwl_scenario, wait_ms))
-            world->tries_once = value == 0;
-        return true;
-    }
-    return false;
+    return is_of != NULL && set_number(is_of, said->value, program, world);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -371,6 +382,55 @@ bool bwl_lock_file_load(const char *path, unsigned which, bwl_scenario *ret_worl
             return false;
     keep_world(program, which);
     return make_world(path, program, which, ret_world, reterr);
+}
+
+/* The word at *at, and *at behind it; false at the end. */
+static bool next_word(const char **at, char *ret_word, size_t room)
+{
+    size_t size;
+
+    *at += strspn(*at, " ");
+    size = strcspn(*at, " ");
+    (void)snprintf(ret_word, room, "%.*s", (int)size, *at);
+    *at += size;
+    return size > 0;
+}
+
+/* What follows the lease, unless the file or the text says it. */
+static void derive_again(bwl_scenario *world, const char *text)
+{
+    if (bwl_lock_file_says(world, "wait") == NULL && strstr(text, "wait ") == NULL)
+        world->wait_ms = 0;
+    if (bwl_lock_file_says(world, "poll") == NULL && strstr(text, "poll ") == NULL)
+        world->options.program->rules.pause_ms = 0;
+    if (bwl_lock_file_says(world, "extend") == NULL && strstr(text, "extend ") == NULL)
+        world->extend_ms = 0;
+    complete(world->options.program, world);
+}
+
+bool bwl_lock_file_set(bwl_scenario *world, const char *text, bwl_text reterr[3])
+{
+    enum { WORD_MAX = 24 };
+    const char *at = text;
+    const char *meant;
+    char        name[WORD_MAX], value[WORD_MAX];
+
+    while (next_word(&at, name, sizeof name)) {
+        const setting *s = setting_named(name);
+        if (next_word(&at, value, sizeof value) && s != NULL &&
+            set_number(s, value, world->options.program, world))
+            continue;
+        if (is_known(name, &meant))
+            meant = NULL; /* it is its value, or it is no number and no time */
+        return bwl_refuse(
+            reterr, bwl_say("--set: %s %s is not possible here", bwl_shown(name).of, value),
+            bwl_say("it takes the numbers and the times of a line with lab:, each with its value"),
+            meant != NULL ? bwl_say("did you mean %s?", meant).of
+                          : "type: --set 'lease 5s skew 3s', or bowline lab --help format");
+    }
+    if (world->options.program != NULL)
+        derive_again(world, text);
+    return true;
 }
 
 unsigned bwl_lock_file_worlds(const bwl_scenario *world)

@@ -18,6 +18,10 @@ char *bwl_lock_file_read(const char *path, size_t *ret_size);
 bool bwl_lock_file_load(const char *path, unsigned which, bwl_scenario *ret_world,
                         bwl_text reterr[3]);
 
+/* Changes a world, of a file or not, as a line with lab: does: "lease 5s skew 3s".  False: reterr
+ * has what, why, and what to type. */
+bool bwl_lock_file_set(bwl_scenario *world, const char *text, bwl_text reterr[3]);
+
 /* How many it has, at least 1. */
 unsigned bwl_lock_file_worlds(const bwl_scenario *world);
 

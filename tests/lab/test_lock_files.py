@@ -55,6 +55,14 @@ def test_only_the_key_of_a_lock_file_has_a_value_of_yours_at_the_start(lab, star
     assert "not the time that a value has left" in lab.refuses("try", str(LOCKS / "token.lock"), "--start", "1 ttl x")
 
 
+@pytest.mark.parametrize("words, part", [("leas 5s", "did you mean lease?"), ("slow 1", "--set: slow 1"), ("lease", "each with its value")])
+def test_settings_of_the_command_line_are_numbers_and_times(lab, words, part):
+    assert part in lab.refuses("try", "token", "--set", words)
+    for name in ("setnx-getset", str(LOCKS / "way-4.lock")):
+        said = lab("try", name, "--set", "skew 3s lease 3s", "--slow", "0", "--invariant", "one worker").stdout
+        assert "one worker       BREAKS with no fault, in" in said and "clock +3000 ms" in said, said
+
+
 def test_a_key_at_the_start_is_also_on_the_real_server(lab):
     need_redis()
     found = lab("try", str(LOCKS / "by-time.lock"), "--start", "5", "--json", "--invariant", "one worker")

@@ -32,8 +32,8 @@ def sim(*words):
 
 
 def test_worlds_hold():
-    done = sim("--seeds", "1..12")
-    assert done.stdout.splitlines()[-1] == "12 passed, 0 failed", done.stdout
+    done = sim("--seeds", "1..4")
+    assert done.stdout.splitlines()[-1] == "4 passed, 0 failed", done.stdout
     assert done.returncode == 0
 
 

@@ -50,8 +50,8 @@ int main(int argc, char **argv)
 
     if (status != 0)
         return status;
-    if (set.wants_help) {
-        (set.wants_format ? bwl_options_help_on_format : bwl_options_help)(stdout);
+    if (set.help != BWL_HELP_NONE) {
+        (set.help == BWL_HELP_FORMAT ? bwl_options_help_on_format : bwl_options_help)(stdout);
         return bwl_output_done() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     switch (set.command) {

@@ -224,7 +224,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
     case ID_PLAIN: set->search.plain = true; return true;
     case ID_TAP: set->tap = true; return true;
     case ID_LANG: return read_language(argument);
-    case ID_HELP: set->wants_help = true; return true;
+    case ID_HELP: set->help = BWL_HELP_COMMANDS; return true;
     case ID_NONE:
     case ID_BUDGETS: break;
     }
@@ -322,7 +322,8 @@ static int check_operands(const bwl_lab_options *set)
 
     const char *word = commands[set->command].word;
 
-    if (set->wants_help || (set->operands_count >= is_one && set->operands_count <= most))
+    if (set->help != BWL_HELP_NONE ||
+        (set->operands_count >= is_one && set->operands_count <= most))
         return 0;
     return bwl_complain(is_one ? bwl_say("%s takes exactly one %s", word, wants)
                                : bwl_say("%s takes nothing", word),
@@ -411,14 +412,15 @@ int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
         return BWL_EXIT_USAGE;
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        set.wants_help = true;
+        set.help = BWL_HELP_COMMANDS;
     else
         status = read_command(&set, argv[1]);
-    if (status == 0 && !set.wants_help)
+    if (status == 0 && set.help == BWL_HELP_NONE)
         status = read_all(&set, argc - 1, argv + 1);
-    if (status == 0 && !set.wants_help)
+    if (status == 0 && set.help == BWL_HELP_NONE)
         status = check_operands(&set);
-    set.wants_format = set.wants_help && argc > 2 && strcmp(argv[2], "format") == 0;
-    *ret_options     = set;
+    if (set.help != BWL_HELP_NONE && argc > 2 && strcmp(argv[2], "format") == 0)
+        set.help = BWL_HELP_FORMAT;
+    *ret_options = set;
     return status;
 }

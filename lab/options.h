@@ -59,6 +59,12 @@ typedef enum bwl_lab_command {
     X(LANG, 0, "lang", "LANG", ~0u, "en or zh (as LC_ALL, LC_MESSAGES or LANG say)")               \
     X(HELP, 'h', "help", NULL, ~0u, "show this help")
 
+typedef enum bwl_lab_help {
+    BWL_HELP_NONE = 0,
+    BWL_HELP_COMMANDS,
+    BWL_HELP_FORMAT, /* the grammar of lock files */
+} bwl_lab_help;
+
 typedef struct bwl_lab_options {
     bwl_lab_command command;
     char          **operands;
@@ -83,8 +89,7 @@ typedef struct bwl_lab_options {
     bool            quiet;
     bool            draws;
     bool            tap;
-    bool            wants_help;
-    bool            wants_format; /* the grammar of lock files */
+    bwl_lab_help    help;
     bwl_search      search;
 } bwl_lab_options;
 

@@ -157,66 +157,49 @@ static bool is_compared(const bwl_compat_rules *rules, const bwl_message *answer
 
 /* ---- lock files ------------------------------------------------------------------------------ */
 
-/* A reply that is a number or nil, and the names as the tests see them. */
+/* What a client compares, as run.c does: its state with the reply, a number or nil. */
 typedef struct reply {
-    const bwl_world *w;
-    unsigned         client;
-    bool             is_nil; /* no number */
-    bwl_lock_value   value;
-    bwl_lock_value   names[BWL_LOCK_FILE_NAMES_MAX];
+    const bwl_world        *w;
+    unsigned                client;
+    const bwl_lock_request *request;
+    int64_t                 wall_ns;
+    bwl_lock_file_state     state;
 } reply;
 
-static bwl_lock_value last_reply(const bwl_world *w, const bwl_message *answer)
+static reply reply_of(const bwl_world *w, unsigned client, const bwl_message *answer)
 {
-    if (answer->reply_kind == BWL_REPLY_NIL)
-        return (bwl_lock_value){ 0 };
-    return (bwl_lock_value){
-        .number = answer->timestamp,
-        .hash   = (int64_t)bwl_model_hash_of(w->scenario->options.program, answer->timestamp),
-    };
-}
+    const bwl_hold *hold = &w->clients[client].hold;
+    reply           r    = { .w       = w,
+                             .client  = client,
+                             .request = &hold->request,
+                             .wall_ns = bwl_world_wall_ns(w, client),
+                             .state   = *(const bwl_lock_file_state *)(const void *)hold->memory };
 
-/* What is added to the clock, or to 0. */
-static int64_t added(const reply *r, const bwl_lock_sum *sum)
-{
-    int64_t unit_ns = r->w->scenario->options.rules->unit_ns;
-    int64_t lease   = r->w->scenario->lease_of_ms[r->client] * NS_PER_MS / unit_ns;
-
-    return sum->units + sum->lease * lease + (sum->name != 0 ? r->names[sum->name - 1].number : 0);
-}
-
-static moment sum_of(const reply *r, const bwl_lock_sum *sum)
-{
-    int64_t unit_ns = r->w->scenario->options.rules->unit_ns;
-
-    return (moment){
-        .at   = sum->now != 0 ? bwl_world_wall_ns(r->w, r->client) / unit_ns : 0,
-        .more = added(r, sum),
-    };
+    r.state.kind      = answer->reply_kind;
+    r.state.is_number = answer->reply_kind != BWL_REPLY_NIL;
+    r.state.is_mine   = false;
+    r.state.reply     = (bwl_lock_value){ 0 };
+    if (r.state.is_number)
+        r.state.reply = (bwl_lock_value){
+            .number = answer->timestamp,
+            .hash   = (int64_t)bwl_model_hash_of(w->scenario->options.program, answer->timestamp),
+        };
+    return r;
 }
 
 static bool passes(const reply *r, const bwl_lock_op *op)
 {
-    moment  with       = sum_of(r, &op->sum);
-    int64_t difference = r->value.number - with.at - with.more;
+    return bwl_lock_file_passes(&r->state, r->request, r->wall_ns, op);
+}
 
-    if (r->is_nil && op->test != BWL_TEST_SAME)
-        return op->test == BWL_TEST_NIL;
-    switch ((bwl_lock_test)op->test) {
-    case BWL_TEST_SAME: return r->value.hash == r->names[op->name].hash;
-    case BWL_TEST_EQUAL: return difference == 0;
-    case BWL_TEST_LESS: return difference < 0;
-    case BWL_TEST_LESS_OR_EQUAL: return difference <= 0;
-    case BWL_TEST_MORE: return difference > 0;
-    case BWL_TEST_MORE_OR_EQUAL: return difference >= 0;
-    case BWL_TEST_NIL:
-    case BWL_TEST_OK:
-    case BWL_TEST_ERROR:
-    case BWL_TEST_DOWN:
-    case BWL_TEST_TOKEN:
-    case BWL_TEST_TEXT: return false; /* the reply is a number */
-    }
-    bwl_unreachable("no such test");
+static moment sum_of(const reply *r, const bwl_lock_sum *sum)
+{
+    int64_t at = sum->now != 0 ? r->wall_ns / r->w->scenario->options.rules->unit_ns : 0;
+
+    return (moment){
+        .at   = at,
+        .more = bwl_lock_file_sum(&r->state, r->request, r->wall_ns, sum) - at,
+    };
 }
 
 /* "": the test does not depend on a time. */
@@ -225,17 +208,19 @@ static bwl_text test_words(const reply *r, const bwl_lock_op *op)
     bool   is_order = op->test == BWL_TEST_MORE || op->test == BWL_TEST_LESS_OR_EQUAL;
     tie    equal    = is_order ? EQUAL_IS_OVER : EQUAL_IS_NOT_OVER;
     moment with     = sum_of(r, &op->sum);
+    bool   is_nil   = r->state.kind == BWL_REPLY_NIL;
 
-    if (op->test == BWL_TEST_SAME && bwl_value_is_time(r->w, r->value.number))
-        return same_words(r->w, r->value.number, passes(r, op),
-                          r->names[op->name].hash == 0
+    const bwl_lock_value *is = &r->state.reply;
+    if (op->test == BWL_TEST_SAME && bwl_value_is_time(r->w, is->number))
+        return same_words(r->w, is->number, passes(r, op),
+                          r->state.names[op->name].hash == 0
                               ? bwl_say("nil")
-                              : bwl_value_words(r->w, r->names[op->name].number));
-    if (op->sum.now == 0 || op->test < BWL_TEST_EQUAL || (r->is_nil && op->test < BWL_TEST_MORE))
+                              : bwl_value_words(r->w, r->state.names[op->name].number));
+    if (op->sum.now == 0 || op->test < BWL_TEST_EQUAL || (is_nil && op->test < BWL_TEST_MORE))
         return bwl_say("%s", "");
-    if (r->is_nil)
+    if (is_nil)
         return bwl_say("no stamp: over");
-    return compared(bwl_time_words(r->w, r->value.number), r->value.number - with.at - with.more,
+    return compared(bwl_time_words(r->w, is->number), is->number - with.at - with.more,
                     op->test == BWL_TEST_EQUAL ? EQUAL_IS_OPEN : equal,
                     clock_words(r->w, r->client, with));
 }
@@ -243,18 +228,14 @@ static bwl_text test_words(const reply *r, const bwl_lock_op *op)
 /* Walks the tests of the reply as run.c does, to the first one that depends on a time. */
 static bwl_text decision_of_file(const bwl_world *w, unsigned client, const bwl_message *answer)
 {
-    const bwl_lock_program    *program = w->scenario->options.program;
-    const bwl_lock_file_state *state =
-        (const bwl_lock_file_state *)(const void *)w->clients[client].hold.memory;
-    reply    r    = { .w = w, .client = client, .value = last_reply(w, answer) };
-    bwl_text said = bwl_say("%s", "");
+    const bwl_lock_program *program = w->scenario->options.program;
+    reply                   r       = reply_of(w, client, answer);
+    bwl_text                said    = bwl_say("%s", "");
 
-    r.is_nil = answer->reply_kind == BWL_REPLY_NIL;
-    memcpy(r.names, state->names, sizeof r.names);
     for (unsigned i = answer->step + 1u; i < program->ops_count && said.of[0] == '\0';) {
         const bwl_lock_op *op = &program->ops[i++];
         if (op->kind == BWL_OP_SAVE)
-            r.names[op->name] = r.value;
+            r.state.names[op->name] = r.state.reply;
         else if (op->kind != BWL_OP_TEST)
             break;
         else if ((said = test_words(&r, op)).of[0] == '\0' && passes(&r, op) != op->is_negated)

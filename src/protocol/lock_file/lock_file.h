@@ -33,5 +33,11 @@ typedef struct bwl_lock_file_state {
 
 _Static_assert(sizeof(bwl_lock_file_state) <= 144, "a hold has room for it");
 
+/* A sum, and whether a test passes, in this state at this time.  The lab tells what they give. */
+int64_t bwl_lock_file_sum(const bwl_lock_file_state *s, const bwl_lock_request *request,
+                          int64_t wall_ns, const bwl_lock_sum *sum);
+bool    bwl_lock_file_passes(const bwl_lock_file_state *s, const bwl_lock_request *request,
+                             int64_t wall_ns, const bwl_lock_op *op);
+
 /* Completes a program after the parser: its protocol and its options. */
 void bwl_lock_file_finish(bwl_lock_program *program, const char *name);

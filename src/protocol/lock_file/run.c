@@ -19,18 +19,24 @@ static void init(void *state, unsigned nodes)
     *(bwl_lock_file_state *)state = (bwl_lock_file_state){ 0 };
 }
 
-static int64_t sum_of(const step *t, const bwl_lock_file_state *s, const bwl_lock_sum *sum)
+int64_t bwl_lock_file_sum(const bwl_lock_file_state *s, const bwl_lock_request *request,
+                          int64_t wall_ns, const bwl_lock_sum *sum)
 {
     enum { NS_PER_MS = 1000000 };
-    int64_t unit_ns = t->program->rules.unit_ns;
+    int64_t unit_ns = request->options->rules->unit_ns;
     int64_t number  = sum->units;
 
     if (sum->now != 0)
-        number += t->moment.wall_ns / unit_ns;
-    number += sum->lease * (t->request->lease_ms * NS_PER_MS / unit_ns);
+        number += wall_ns / unit_ns;
+    number += sum->lease * (request->lease_ms * NS_PER_MS / unit_ns);
     if (sum->name != 0)
         number += s->names[sum->name - 1].number;
     return number;
+}
+
+static int64_t sum_of(const step *t, const bwl_lock_file_state *s, const bwl_lock_sum *sum)
+{
+    return bwl_lock_file_sum(s, t->request, t->moment.wall_ns, sum);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -51,7 +57,8 @@ static bool compares(const bwl_lock_file_state *s, bwl_lock_test test, int64_t w
     }
 }
 
-static bool passes(const step *t, const bwl_lock_file_state *s, const bwl_lock_op *op)
+bool bwl_lock_file_passes(const bwl_lock_file_state *s, const bwl_lock_request *request,
+                          int64_t wall_ns, const bwl_lock_op *op)
 {
     switch ((bwl_lock_test)op->test) {
     case BWL_TEST_NIL: return s->kind == BWL_REPLY_NIL;
@@ -59,14 +66,16 @@ static bool passes(const step *t, const bwl_lock_file_state *s, const bwl_lock_o
     case BWL_TEST_ERROR: return s->kind == BWL_REPLY_ERROR;
     case BWL_TEST_DOWN: return s->kind == BWL_REPLY_DOWN;
     case BWL_TEST_TOKEN: return s->is_mine;
-    case BWL_TEST_TEXT: return s->reply.hash == (int64_t)t->program->texts[op->number].hash;
+    case BWL_TEST_TEXT:
+        return s->reply.hash == (int64_t)request->options->program->texts[op->number].hash;
     case BWL_TEST_SAME: return s->reply.hash == s->names[op->name].hash;
     case BWL_TEST_EQUAL:
     case BWL_TEST_LESS:
     case BWL_TEST_LESS_OR_EQUAL:
     case BWL_TEST_MORE:
     case BWL_TEST_MORE_OR_EQUAL:
-        return compares(s, (bwl_lock_test)op->test, sum_of(t, s, &op->sum));
+        return compares(s, (bwl_lock_test)op->test,
+                        bwl_lock_file_sum(s, request, wall_ns, &op->sum));
     }
     bwl_unreachable("no such test");
 }
@@ -104,7 +113,9 @@ static bool execute(const step *t, bwl_lock_file_state *s)
     switch ((bwl_lock_op_kind)op->kind) {
     case BWL_OP_CALL: call(t, s, op); return false;
     case BWL_OP_TEST:
-        s->at = passes(t, s, op) != op->is_negated ? op->target : s->at + 1;
+        s->at = bwl_lock_file_passes(s, t->request, t->moment.wall_ns, op) != op->is_negated
+                    ? op->target
+                    : s->at + 1;
         return true;
     case BWL_OP_GO: s->at = op->target; return true;
     case BWL_OP_LET:

@@ -11,6 +11,7 @@
 #include "lab/options.h"
 #include "lab/scenario/lock_file.h"
 #include "lab/scenario/table.h"
+#include "protocol/lock_file/program.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,59 +137,35 @@ static void put_section(const bwl_explanation *e)
 
 /* ---- a lock file ----------------------------------------------------------------------------- */
 
-/* What a line with lab: says. */
-typedef struct said {
-    bwl_text world;
-    bwl_text breaks; /* an invariant, or "" */
-    bwl_text holds;
-    bwl_text twin;
-} said;
-
-/* The word at *at, or the text in quotation marks; *at moves behind it. */
-static bwl_text next_word(const char **at)
+/* What a line with lab: says, without the words that have a sentence of their own. */
+static bwl_text world_words(const bwl_lock_program *program)
 {
-    const char *from  = *at + strspn(*at, " ");
-    bool        quote = *from == '"';
-    size_t      size  = strcspn(from + quote, quote ? "\"\n" : " #\n");
+    bwl_text said = bwl_say("%s", "");
 
-    *at = from + quote + size + (quote && from[quote + size] == '"');
-    return bwl_say("%.*s", (int)size, from + quote);
-}
-
-static said read_line(const char *line)
-{
-    said read = { 0 };
-
-    for (;;) {
-        bwl_text name  = next_word(&line);
-        bwl_text value = next_word(&line);
-        if (name.of[0] == '\0')
-            return read;
-        if (strcmp(name.of, "breaks") == 0)
-            read.breaks = value;
-        else if (strcmp(name.of, "holds") == 0)
-            read.holds = value;
-        else if (strcmp(name.of, "twin") == 0)
-            read.twin = value;
-        else
-            read.world = bwl_say("%s%s%s %s", read.world.of, read.world.of[0] != '\0' ? ", " : "",
-                                 name.of, value.of);
+    for (unsigned i = 0; i < program->settings_count; i++) {
+        const bwl_lab_setting *s = &program->settings[i];
+        if (strcmp(s->name, "breaks") != 0 && strcmp(s->name, "holds") != 0 &&
+            strcmp(s->name, "twin") != 0)
+            said = bwl_say("%s%s%s %s", said.of, said.of[0] != '\0' ? ", " : "", s->name, s->value);
     }
+    return said.of[0] != '\0' ? said : bwl_say("the usual world");
 }
 
-static void put_line(const said *line)
+static void put_world(const bwl_scenario *world)
 {
-    const char *world = line->world.of[0] != '\0' ? line->world.of : bwl_tr("the usual world");
+    bwl_text    said   = world_words(world->options.program);
+    const char *breaks = bwl_lock_file_says(world, "breaks");
+    const char *holds  = bwl_lock_file_says(world, "holds");
+    const char *twin   = bwl_lock_file_says(world, "twin");
 
-    if (line->breaks.of[0] != '\0' && line->twin.of[0] != '\0')
-        put_sentence(INDENT, "- %s: it breaks `%s`, and %s.lock does not", world, line->breaks.of,
-                     line->twin.of);
-    else if (line->breaks.of[0] != '\0')
-        put_sentence(INDENT, "- %s: it breaks `%s`", world, line->breaks.of);
-    else if (line->holds.of[0] != '\0')
-        put_sentence(INDENT, "- %s: it keeps `%s`", world, line->holds.of);
+    if (breaks != NULL && twin != NULL)
+        put_sentence(INDENT, "- %s: it breaks `%s`, and %s.lock does not", said.of, breaks, twin);
+    else if (breaks != NULL)
+        put_sentence(INDENT, "- %s: it breaks `%s`", said.of, breaks);
+    else if (holds != NULL)
+        put_sentence(INDENT, "- %s: it keeps `%s`", said.of, holds);
     else
-        put_sentence(INDENT, "- %s", world);
+        put_sentence(INDENT, "- %s", said.of);
 }
 
 /* The file as it stands, without its story and the lines with lab:. */
@@ -205,24 +182,27 @@ static void put_program(const char *bytes)
 
 /* Each line with lab: is a world.  Then the invariants that break, each once.  False: there is no
  * such line. */
-static bool put_worlds(const char *bytes)
+static bool put_worlds(const char *path)
 {
-    unsigned broken = 0;
-    bool     is_any = false;
+    unsigned     broken = 0;
+    unsigned     count  = 1;
+    bwl_scenario world;
+    bwl_text     fault[3];
 
-    for (const char *at = strstr(bytes, "\nlab:"); at != NULL; at = strstr(at + 1, "\nlab:")) {
-        said line = read_line(at + strlen("\nlab:"));
-        if (!is_any)
+    for (unsigned i = 0; i < count && bwl_lock_file_load(path, i, &world, fault); i++) {
+        count = world.options.program->worlds_count;
+        if (count == 0)
+            return false;
+        if (i == 0)
             put_title("What the file says to the lab");
-        is_any = true;
-        put_line(&line);
-        broken |= bwl_invariant_named(line.breaks.of);
+        put_world(&world);
+        broken |= world.breaks;
     }
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         if ((broken >> i & 1) != 0)
             put_sentence(INDENT, "`%s` is broken when %s.", bwl_invariant_label(1u << i),
                          bwl_tr(bwl_invariant_sentence(1u << i)));
-    return is_any;
+    return true;
 }
 
 static int explain_file(const char *path)
@@ -243,7 +223,7 @@ static int explain_file(const char *path)
     put_sentence(0, "%s.lock: %s", world.name, bwl_tr(world.story));
     (void)printf("\n");
     put_program(bytes);
-    has_worlds = put_worlds(bytes);
+    has_worlds = put_worlds(path);
     free(bytes);
     (void)printf("\n");
     if (e != NULL)

@@ -87,11 +87,22 @@ unsigned bwl_utf8_columns(const char *text)
     return columns;
 }
 
-/* A comma, a stop, or what closes a bracket: no line begins with it. */
-static bool closes(uint32_t c)
+static bool is_one_of(const char *marks, uint32_t c)
 {
-    return (c >= 0x3001 && c <= 0x3002) || c == 0x300D || c == 0xFF01 || c == 0xFF09 ||
-           c == 0xFF0C || (c >= 0xFF1A && c <= 0xFF1B) || c == 0xFF1F;
+    for (uint32_t mark = bwl_utf8_next(&marks); mark != 0; mark = bwl_utf8_next(&marks))
+        if (mark == c)
+            return true;
+    return false;
+}
+
+/* A line may end beside a wide character, but not before a mark that closes or behind one that
+ * opens. */
+static bool may_end(uint32_t before, uint32_t c)
+{
+    if (c == ' ')
+        return true;
+    return (columns_of(before) == 2 || columns_of(c) == 2) && !is_one_of("（《「『“‘", before) &&
+           !is_one_of("、。，；：？！）》」』”’…,.;:?!)", c);
 }
 
 size_t bwl_utf8_fit(const char *text, unsigned columns)
@@ -100,10 +111,12 @@ size_t bwl_utf8_fit(const char *text, unsigned columns)
     const char *end    = text; /* of the characters that there is room for */
     const char *parted = text; /* where the line may end */
     unsigned    used   = 0;
+    uint32_t    before = 0;
 
-    for (uint32_t c = bwl_utf8_next(&at); c != 0; c = bwl_utf8_next(&at)) {
-        if (c == ' ' || (columns_of(c) == 2 && !closes(c)))
+    for (uint32_t c = bwl_utf8_next(&at); c != 0 && c != '\n'; c = bwl_utf8_next(&at)) {
+        if (may_end(before, c))
             parted = end;
+        before = c;
         used += columns_of(c);
         if (used > columns && end != text)
             return (size_t)((parted != text ? parted : end) - text);

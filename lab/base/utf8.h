@@ -15,6 +15,7 @@ uint32_t bwl_utf8_next(const char **at);
 
 unsigned bwl_utf8_columns(const char *text);
 
-/* How many bytes go on a line of this many columns: all, or those before a space or a Chinese
- * character, or as many characters as there is room for, and at least one. */
+/* How many bytes go on a line of this many columns: all up to a newline; or those before a space,
+ * or beside a Chinese character where no mark forbids it; or as many characters as there is room
+ * for, and at least one. */
 size_t bwl_utf8_fit(const char *text, unsigned columns);

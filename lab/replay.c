@@ -389,7 +389,8 @@ static bool serve_late(stage *s, unsigned step, bwl_transition transition)
         return false;
     bwl_world_perform(&s->w, transition);
     tell(s, step, client, bwl_message_name(&s->w, &message).of);
-    bwl_put(stdout, " arrives LATE, on the old connection: the server says %s, to nobody\n",
+    bwl_put(stdout,
+            " arrives LATE, on the old connection: the server says %s, and no client reads it\n",
             bwl_answer_name(real.answer));
     for (unsigned i = transition.which; i + 1 < BWL_MESSAGES_MAX; i++)
         connections[i] = connections[i + 1];

@@ -87,7 +87,7 @@ static int set_up(trial *t)
         return bwl_complain(fault[0], fault[1].of, fault[2].of);
     bool is_said = set_budget(set, &t->world);
     if (set->clients == 1)
-        return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"), "",
+        return bwl_complain(bwl_say("--clients 1: no other client shares the lock"), "",
                             "type: --clients 2, or --clients 3");
     bwl_options_change(set, &t->world);
     int status = bwl_options_start(set, &t->world);

@@ -28,7 +28,7 @@ NO_FILE = {
     "spring": PUBLISHES,
     "spring-6": PUBLISHES,
     "bsm-redislock": "its scripts call GETRANGE",
-    "rueidislock": "a lock has several keys, and the server tracks who waits",
+    "rueidislock": "a lock has several keys, and the server tracks its waiters",
     "shedlock": "its value has the time of day, and a release may keep the key",
     "distributedlock": "its value begins with the host and the process",
     "redisson": "a hash, and a channel that waiters subscribe to",

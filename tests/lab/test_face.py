@@ -320,7 +320,7 @@ def test_commands_of_several_servers_are_drawn_with_their_replies(lab):
         (["try", "token", "--loss", "many"], "--loss many is not a valid number"),
         (["try", "token", "--loss", "-1"], "--loss -1 is not a valid number"),
         (["try", "token", "--loss", "1e3"], "--loss 1e3 is not a valid number"),
-        (["try", "token", "--clients", "1"], "--clients 1 leaves nobody"),
+        (["try", "token", "--clients", "1"], "--clients 1: no other client shares the lock"),
         (["try", "token", "--clients", "4"], "from 1 to 3"),
         (["try", "token", "--invariant", "one holdr"], "did you mean --invariant 'one holder'?"),
         (["try", "token", "--memory", "lots"], "512M or 2G"),

@@ -227,7 +227,7 @@ void engine_await_release(bowline_client *client, const char *name)
     for (unsigned i = 0; i < MORE_SERVERS; i++)
         while (world.more[i] != NULL &&
                strcmp(server_ask(world.more[i], "EXISTS 'bowline:{%s}'", name), "0") != 0)
-            (void)try_once(client, engine_lock());
+            (void)bowline_dispatch(client, 10, NULL);
 }
 
 static int after_case(void **state)

@@ -53,7 +53,7 @@ typedef struct releaser {
 
 void releaser_start(releaser *r);
 
-/* Redlock: uses the client until every server has executed the release of `name`.  A majority ends
+/* Redlock: dispatches the client until every server has executed the release of `name`.  A majority ends
  * bowline_flush_releases, and bowline_close gives up a server that reads nothing for 200 ms. */
 void engine_await_release(bowline_client *client, const char *name);
 

@@ -248,6 +248,8 @@ static const bwl_translation list[] = {
     { "its clients receive pushes, and the lab does not subscribe to a real server yet",
       "它的客户端要接收推送，而实验室还不会向真实的服务器订阅" },
     { "this schedule cannot be played", "这个过程无法重演" },
+    { "\nThis machine was %" PRId64 " ms late.  Once more, more slowly:\n\n",
+      "\n本机迟了 %" PRId64 " 毫秒。放慢速度，重来一次：\n\n" },
     { "%s: %u steps, 1 ms of the schedule is %u ms\n"
       "\n"
       "step     ms  who\n",

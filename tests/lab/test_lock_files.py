@@ -156,7 +156,7 @@ def story(server, monitor, a, b, text):
         list(monitor.commands())
         reply, sent = does(), compared(monitor.commands())
         ttl = int(server.cli("pttl", KEY))
-        done[name] = (reply, (shape(server.cli("get", KEY)), round(ttl / 1000) if ttl > 0 else ttl), sent)
+        done[name] = (reply, (shape(server.cli("get", KEY)), round(ttl / 100000) if ttl > 0 else ttl), sent)
 
     server.cli("flushall")
     step("acquire", a.acquire)

@@ -14,6 +14,8 @@ import pytest
 
 from own_redis import wait_for
 
+LIMIT = 120
+LOCKS = pathlib.Path(__file__).parent.parent.parent / "lab/locks"
 REUSED = ["token-reused", "--loss", "1", "--invariant", "one holder"]
 
 
@@ -83,6 +85,24 @@ def test_two_clients_hold_at_the_end_and_the_log_has_every_step(lab, server, reu
     assert "  A believes that it has the lock, for 28 ms more" in lines
     assert "  B believes that it has the lock, for 28 ms more" in lines
     assert [line for line in lines if "DELETE A1 arrives LATE, on the old connection" in line]
+
+
+def test_a_late_machine_replays_more_slowly(lab, server):
+    """The replay is stopped in the pause after which the key still lasts, until the key is gone."""
+    file = lab.write("it.json", lab.schedule(str(LOCKS / "redis-plus-plus.lock"), "--invariant", "no overlap"))
+    process = subprocess.Popen(
+        [os.environ["BOWLINE_LAB"], "replay", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.env, text=True
+    )
+    for line in process.stdout:
+        if "18 ms pass" in line:
+            break
+    process.send_signal(signal.SIGSTOP)
+    (socket,) = lab.temporary.glob("*/redis")
+    wait_for("the end of the key", lambda: subprocess.check_output(["redis-cli", "-s", socket, "dbsize"]).strip() == b"0")
+    process.send_signal(signal.SIGCONT)
+    said, complaint = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, said + complaint
+    assert " ms late.  Once more, more slowly:" in said and "1 ms of the schedule is 40 ms" in said
 
 
 def test_server_with_other_replies_is_detected(lab, server, reused):

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WAITERS = 4, LEASE_MS = 12000 };
+enum { WAITERS = 4, LEASE_MS = 120000 };
 
 static cluster *c;
 static char     url[300];

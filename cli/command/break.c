@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
-#include "cli/run/job.h"
+#include "cli/command/look.h"
 #include "cli/settings/commands.h"
-#include "cli/settings/config.h"
+#include "cli/text/holder.h"
 #include "cli/text/json.h"
 #include "doctor/caps.h"
 
@@ -40,12 +40,10 @@ const option_table break_table = {
 };
 
 typedef struct break_job {
-    run_options     options;
-    settings        settings;
-    bowline_client *client;
-    bowline_holder  holder;
-    bool            is_renewed; /* a bowline renews such a lock while it holds it             */
-    bool            is_shared;  /* other programs take part in the lock, by a profile         */
+    look           look;
+    bowline_holder holder;
+    bool           is_renewed; /* a bowline renews such a lock while it holds it */
+    bool           is_shared;  /* other programs take part in the lock, by a profile */
 } break_job;
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -54,38 +52,27 @@ static void write_event(const break_job *j, const char *event, const char *why)
 {
     const bowline_holder *h = &j->holder;
 
-    if (!j->options.wants_json)
+    if (!j->look.options.wants_json)
         return;
     json_open(NULL, '{');
     json_text("event", event);
-    json_text("name", j->options.name);
-    if (h->held != 0) {
-        if (h->id != 0)
-            json_text("id", words_of("%016llx", (unsigned long long)h->id).text);
-        if (h->left_ms != INT64_MAX)
-            json_number("left_ms", h->left_ms);
-        if (h->pid != 0)
-            json_number("pid", h->pid);
-        json_text("user", h->user);
-        json_text("host", h->host);
-        json_text("program", h->program);
-        json_text("note", h->note);
-    }
+    json_text("name", j->look.options.name);
+    holder_write_json(h);
     json_text("why", why);
     json_close('}');
 }
 
 static void write_line(const break_job *j, words text)
 {
-    if (!j->options.wants_json)
+    if (!j->look.options.wants_json)
         (void)printf("%s\n", words_escaped(text.text, WORDS_MAX).text);
 }
 
 /* "nightly: held by deploy@web-2 pid 4121 (pg_dump), which ends in 25s unless it is renewed" */
-static words holder_words(const break_job *j)
+static words shown_words(const break_job *j)
 {
     const bowline_holder *h    = &j->holder;
-    words                 text = words_of("%s: %s", j->options.name, lock_holder(h).text);
+    words                 text = words_of("%s: %s", j->look.options.name, holder_words(h).text);
 
     if (h->left_ms == INT64_MAX)
         return text;
@@ -106,38 +93,19 @@ static const char *consequence(const break_job *j)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static int look(break_job *j, failure *reterr)
+static int look_at(break_job *j, failure *reterr)
 {
-    bowline_options options = { .size    = sizeof options,
-                                .url     = j->settings.url,
-                                .flags   = BOWLINE_NO_THREAD,
-                                .program = "bowline break" };
-    bowline_error   error;
-    char            why[CAPS_TEXT_MAX];
-    caps            gives;
+    char why[CAPS_TEXT_MAX];
+    caps gives;
 
-    if (strncmp(j->settings.url, "thread:", 7) == 0)
-        return failed(reterr, words_of("thread: has no lock that another process can break"),
-                      words_of("it locks between the threads of one process"),
-                      words_of("stop that process"));
-    if (bowline_open(&j->client, &options, &error) < 0)
-        return settings_fail(&j->settings, words_of("the locks cannot be opened"), error.text,
+    if (look_open(&j->look, reterr) < 0)
+        return -1;
+    if (caps_find(&gives, j->look.settings.url, 0, why) < 0)
+        return settings_fail(&j->look.settings, words_of("the locks cannot be opened"), why,
                              reterr);
-    if (caps_find(&gives, j->settings.url, 0, why) < 0)
-        return settings_fail(&j->settings, words_of("the locks cannot be opened"), why, reterr);
-    j->is_renewed  = gives.row.renews;
-    j->is_shared   = gives.profile[0] != '\0';
-    j->holder.size = sizeof j->holder;
-    int status     = bowline_who(j->client, j->options.name, &j->holder, &error);
-    if (status == BOWLINE_USAGE)
-        return options_fail(&break_table, reterr,
-                            words_of("there is no lock \"%s\"", j->options.name),
-                            words_of("%s", error.text));
-    if (status < 0)
-        return settings_fail(&j->settings,
-                             words_of("the holder of %s is not known", j->options.name), error.text,
-                             reterr);
-    return 0;
+    j->is_renewed = gives.row.renews;
+    j->is_shared  = gives.profile[0] != '\0';
+    return look_at_holder(&j->look, &j->holder, reterr);
 }
 
 static int cannot_break(const break_job *j, failure *reterr)
@@ -145,11 +113,11 @@ static int cannot_break(const break_job *j, failure *reterr)
     const bowline_holder *h = &j->holder;
     words                 why, hint;
 
-    if (strncmp(j->settings.url, "file:", 5) == 0) {
+    if (strncmp(j->look.settings.url, "file:", 5) == 0) {
         why  = words_of("a lock of file: belongs to the kernel and ends with its process");
         hint = h->pid > 0 ? words_of("type: kill %lld", (long long)h->pid)
                           : words_of("type: lsof or fuser on its file, and stop that process");
-    } else if (strncmp(j->settings.url, "redlock", 7) == 0) {
+    } else if (strncmp(j->look.settings.url, "redlock", 7) == 0) {
         why  = words_of("it is on a majority of several servers and ends with its lease or holder");
         hint = words_of("stop the holder, or wait until the lease ends: redlock.md");
     } else if (h->foreign != 0) {
@@ -159,7 +127,7 @@ static int cannot_break(const break_job *j, failure *reterr)
         why  = words_of("its value does not name the hold: a release might end another hold");
         hint = words_of("if no holder can be running, delete the key: redis-cli DEL");
     }
-    return failed(reterr, words_of("%s was not broken", j->options.name), why, hint);
+    return failed(reterr, words_of("%s was not broken", j->look.options.name), why, hint);
 }
 
 /* ---- releasing ------------------------------------------------------------------------------- */
@@ -167,7 +135,7 @@ static int cannot_break(const break_job *j, failure *reterr)
 /* 1: yes; 0: no; below 0 with *reterr. */
 static int confirm(const break_job *j, failure *reterr)
 {
-    const char *name = j->options.name;
+    const char *name = j->look.options.name;
     char        line[16];
 
     if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1)
@@ -184,14 +152,14 @@ static int confirm(const break_job *j, failure *reterr)
 static int not_broken(const break_job *j, int status, const bowline_error *error, failure *reterr)
 {
     bool  is_changed = status == BOWLINE_BUSY;
-    words hint       = words_of("check the URL, from %s", j->settings.url_from.text);
+    words hint       = words_of("check the URL, from %s", j->look.settings.url_from.text);
 
     if (is_changed || status == BOWLINE_UNKNOWN)
-        hint =
-            words_of("to see the present holder, type: bowline break --json %s", j->options.name);
+        hint = words_of("to see the present holder, type: bowline break --json %s",
+                        j->look.options.name);
     return failed_with(reterr, (failure){
                                    .code = is_changed ? EXIT_CHANGED : EXIT_FAILED,
-                                   .what = words_of("%s was not broken", j->options.name),
+                                   .what = words_of("%s was not broken", j->look.options.name),
                                    .why  = words_of("%s", error->text),
                                    .hint = hint,
                                });
@@ -203,24 +171,24 @@ static int break_lock(break_job *j, failure *reterr)
     bowline_error error;
 
     if (j->holder.held == 0) {
-        write_line(j, words_of("%s: no one holds it", j->options.name));
+        write_line(j, words_of("%s: no one holds it", j->look.options.name));
         write_event(j, "free", NULL);
         return 0;
     }
-    write_line(j, holder_words(j));
+    write_line(j, shown_words(j));
     if (j->holder.id == 0)
         return cannot_break(j, reterr);
-    if (j->options.wants_json && !j->options.is_confirmed) {
+    if (j->look.options.wants_json && !j->look.options.is_confirmed) {
         write_event(j, "held", NULL);
         return EXIT_CHANGED;
     }
-    int answer = j->options.is_confirmed ? 1 : confirm(j, reterr);
+    int answer = j->look.options.is_confirmed ? 1 : confirm(j, reterr);
     if (answer <= 0)
         return answer < 0 ? -1 : EXIT_CHANGED;
-    int status = bowline_break(j->client, j->options.name, j->holder.id, &error);
+    int status = bowline_break(j->look.client, j->look.options.name, j->holder.id, &error);
     if (status < 0)
         return not_broken(j, status, &error, reterr);
-    write_line(j, words_of("%s: broken", j->options.name));
+    write_line(j, words_of("%s: broken", j->look.options.name));
     write_event(j, "broken", NULL);
     return 0;
 }
@@ -232,27 +200,27 @@ static int run(break_job *j, int operands_count, failure *reterr)
                             words_of(operands_count > 1 ? "more than one lock is named"
                                                         : "the name of the lock is missing"),
                             words_of("usage: %s", break_table.usage));
-    if (options_check_name(j->options.name, "break", reterr) < 0 ||
-        settings_find(&j->settings, &j->options, reterr) < 0 || look(j, reterr) < 0)
+    if (options_check_name(j->look.options.name, "break", reterr) < 0 ||
+        settings_find(&j->look.settings, &j->look.options, reterr) < 0 || look_at(j, reterr) < 0)
         return -1;
     return break_lock(j, reterr);
 }
 
 int break_main(int argc, char **argv)
 {
-    break_job j = { .client = NULL };
+    break_job j = { .look = { .table = &break_table } };
     failure   is;
-    int       at = options_parse(&j.options, &break_table, argc, argv, &is);
+    int       at = options_parse(&j.look.options, &break_table, argc, argv, &is);
 
     if (at == 0) {
         options_write(&break_table, false);
         return say_done();
     }
     if (at > 0 && at < argc)
-        j.options.name = argv[at];
+        j.look.options.name = argv[at];
     int code = at < 0 ? -1 : run(&j, argc - at, &is);
-    settings_wipe(&j.settings);
-    bowline_close(j.client);
+    settings_wipe(&j.look.settings);
+    bowline_close(j.look.client);
     if (code < 0) {
         write_event(&j, is.code == EXIT_CHANGED ? "changed" : "failed", is.why.text);
         say_failure(&is);

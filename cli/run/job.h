@@ -93,9 +93,6 @@ int lock_take(job *j, failure *reterr);
 /* Releases the lock.  A signal ends the wait for the reply; the lock then ends with its lease. */
 int lock_release(job *j, bowline_error *reterr);
 
-/* "held by deploy@web-2 pid 4121 (pg_dump) for 3m12s".  It is held. */
-words lock_holder(const bowline_holder *holder);
-
 /* Watches the lock and the command until the command has ended. */
 void supervise(job *j);
 

@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "cli/text/holder.h"
+#include "cli/text/status_line.h"
 
 enum {
     CANCEL_MS = 2000, /* time for a cancelled acquire to remove its request */
@@ -121,39 +123,17 @@ static bowline_client *query_client(job *j)
 /* ---- the message while bowline waits --------------------------------------------------------- */
 
 /* Who holds the lock, and for how long.  On a terminal it is one line, updated about once a second
- * and erased at the end, with blanks and not with an escape sequence: every terminal knows a
- * carriage return.  Elsewhere it is a line after one second, then one line a minute: enough for a
- * log, not too much for a mail. */
+ * and erased at the end.  Elsewhere it is a line after one second, then one line a minute: enough
+ * for a log, not too much for a mail. */
 typedef struct waiting {
-    bool               is_live; /* one line that is updated */
     int64_t            next_at;
-    size_t             columns; /* width of the present line; 0: none */
-    words              found;   /* of the last query: who holds the lock, or why that is unknown */
+    status_line        line;  /* on a terminal */
+    words              found; /* of the last query: who holds the lock, or why that is unknown */
     bool               is_found;
     bowline_operation *query; /* NULL: none is under way */
 } waiting;
 
-enum { FIRST_MS = 1000, LIVE_MS = 1000, LOG_MS = 60000, COLUMNS_USUAL = 80, COLUMNS_MAX = 400 };
-
-words lock_holder(const bowline_holder *holder)
-{
-    words person =
-        words_of("%s%s%s", holder->user, holder->host[0] != '\0' ? "@" : "", holder->host);
-    words ret = words_of("held by %s", person.text);
-
-    if (person.text[0] == '\0')
-        ret = words_of(holder->foreign != 0 ? "held by another program"
-                                            : "held by an unknown holder");
-    if (holder->pid > 0)
-        ret = words_of("%s pid %lld", ret.text, (long long)holder->pid);
-    if (holder->program[0] != '\0')
-        ret = words_of("%s (%s)", ret.text, holder->program);
-    if (holder->since_ms > 0)
-        ret = words_of("%s for %s", ret.text, words_of_duration(holder->since_ms).text);
-    if (holder->note[0] != '\0')
-        ret = words_of("%s: %s", ret.text, holder->note);
-    return ret;
-}
+enum { FIRST_MS = 1000, LIVE_MS = 1000, LOG_MS = 60000 };
 
 /* The store shows this process as the holder, before it has reported that to this process. */
 static bool is_this_process(const bowline_holder *holder)
@@ -164,7 +144,7 @@ static bool is_this_process(const bowline_holder *holder)
            strncmp(holder->host, system.nodename, BOWLINE_HOLDER_TEXT_MAX - 1) == 0;
 }
 
-/* As lock_holder, or why the holder is unknown.  Frees the query, which has ended. */
+/* As holder_words, or why the holder is unknown.  Frees the query, which has ended. */
 static words finish_query(const job *j, bowline_operation *query, bool *ret_is_found)
 {
     bowline_holder holder = { .size = sizeof holder };
@@ -176,7 +156,7 @@ static words finish_query(const job *j, bowline_operation *query, bool *ret_is_f
     if (holder.held == 0)
         return words_of("no one holds it at this moment");
     if (!is_this_process(&holder))
-        return lock_holder(&holder);
+        return holder_words(&holder);
     if (strstr(j->settings.url, "sync=") != NULL)
         return words_of("granted to this process; waiting for the replicas that sync= asks for");
     return words_of("granted to this process; the reply is under way");
@@ -228,53 +208,17 @@ static void end_query(job *j, waiting *w)
     j->loop.other_fd = -1;
 }
 
-/* The width of the terminal without the last column, where some terminals wrap. */
-static size_t columns_there(void)
-{
-    struct winsize size;
-
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return COLUMNS_USUAL - 1;
-    return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1U;
-}
-
-/* Replaces the present line by `text`, padded with blanks. */
-static void draw(waiting *w, const char *text, size_t columns)
-{
-    char   line[WORDS_MAX + COLUMNS_MAX + 8];
-    size_t blanks = w->columns > columns ? w->columns - columns : 0;
-    int    size   = snprintf(line, sizeof line, "\r%s%*s\r%s", text, (int)blanks, "", text);
-
-    if (size <= 0 || (size_t)size >= sizeof line)
-        return;
-    if (say_bytes(STDERR_FILENO, line, (size_t)size))
-        w->columns = columns;
-}
-
-static size_t columns_of(const char *text)
-{
-    size_t columns = 0;
-
-    for (; *text != '\0'; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
-}
-
 /* Writes what the last query has found. */
 static void say_holder(waiting *w, const char *name)
 {
-    w->is_live = isatty(STDERR_FILENO) == 1;
-    w->next_at = loop_now() + (w->is_live ? LIVE_MS : LOG_MS);
-    /* In the background, do not write to the terminal. */
-    if (w->is_live && tcgetpgrp(STDERR_FILENO) != getpgrp())
-        return;
-    words text = words_of("waiting for %s: %s", name, w->found.text);
-    if (!w->is_live) {
+    bool  is_live = status_line_is_possible();
+    words text    = words_of("waiting for %s: %s", name, w->found.text);
+
+    w->next_at = loop_now() + (is_live ? LIVE_MS : LOG_MS);
+    if (is_live)
+        status_line_show(&w->line, text.text);
+    else
         say_line("%s", text.text);
-        return;
-    }
-    words shown = words_escaped(text.text, columns_there());
-    draw(w, shown.text, columns_of(shown.text));
 }
 
 /* Who holds the lock that was not acquired.  A server that does not answer within LAST_MS delays
@@ -427,8 +371,7 @@ static int take(job *j, failure *reterr)
             say_holder(&w, j->options.name);
     }
     end_query(j, &w);
-    if (w.columns > 0)
-        draw(&w, "", 0);
+    status_line_erase(&w.line);
     if (j->ended_by != 0) {
         cancel(j, op);
         if (!bowline_operation_done(op))

@@ -8,24 +8,26 @@
 /* Operands.  CAPITALS are placeholders, lower-case words are literal, [ ] is optional.  COMMAND
  * and what follows is a command line of its own. */
 #define RUN_OPERANDS    "NAME COMMAND [ARG...]"
+#define WHO_OPERANDS    "NAME"
 #define BREAK_OPERANDS  "NAME"
 #define FENCE_OPERANDS  "check|run|show FILE [ARG...]"
 #define LAB_OPERANDS    "list|try|replay|matrix|run|walk|servers [ARG...]"
 #define CAPS_OPERANDS   "[URL]"
 #define ACL_OPERANDS    "[URL]"
 #define DOCTOR_OPERANDS "[URL]"
-#define HELP_OPERANDS   "[run|break|fence|lab|caps|acl|doctor]"
+#define HELP_OPERANDS   "[run|who|break|fence|lab|caps|acl|doctor]"
 
 /* Name, operands, map of options, help. */
 #define COMMAND_MAP(X)                                                                      \
     X(run, RUN_OPERANDS, RUN_OPTION_MAP, "run a command while holding a lock")              \
+    X(who, WHO_OPERANDS, WHO_OPTION_MAP, "show who holds a lock")                           \
     X(break, BREAK_OPERANDS, BREAK_OPTION_MAP, "release a lock that someone else holds")    \
     X(fence, FENCE_OPERANDS, FENCE_OPTION_MAP, "reject writes from a stale holder")         \
     X(lab, LAB_OPERANDS, NO_OPTION_MAP, "find the interleavings that break a lock")         \
     X(caps, CAPS_OPERANDS, CAPS_OPTION_MAP, "show what the locks at a URL guarantee")       \
     X(acl, ACL_OPERANDS, ACL_OPTION_MAP, "print a minimal Redis ACL")                       \
     X(doctor, DOCTOR_OPERANDS, DOCTOR_OPTION_MAP, "check the server or directory of a URL") \
-    X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|break|...")
+    X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|who|...")
 
 /* Columns of the maps of options: see options.h. */
 #define RUN_OPTION_MAP(X)                                                                     \
@@ -44,6 +46,13 @@
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
     X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
     X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define WHO_OPTION_MAP(X)                                                        \
+    X(QUIET, 'q', "quiet", NULL, "print nothing: only the exit status")          \
+    X(JSON, 0, "json", NULL, "write one line of JSON")                           \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")          \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define BREAK_OPTION_MAP(X)                                                      \

@@ -7,6 +7,7 @@
 
 #include "cli/text/say.h"
 #include "cli/text/url.h"
+#include "cli/text/utf8.h"
 
 enum {
     DEPTH_MAX    = 8,

@@ -37,19 +37,9 @@ words words_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "850ms", "12s", "3m12s", "2h5m", "4d3h": two units at most. */
 words words_of_duration(int64_t ms);
 
-/* The result for a byte that begins no character. */
-#define UTF8_BROKEN UINT32_MAX
-
-/* Reads the first character of `text`, which is not empty, and returns its size in bytes (RFC
- * 3629).  Overlong forms, surrogates and values above U+10FFFF are broken: one byte each. */
-size_t utf8_next(uint32_t *ret_character, const char *text);
-
-/* True for characters that control a terminal: C0, DEL, C1, and changes of the writing
- * direction. */
-bool utf8_is_control(uint32_t character);
-
 /* The text as a terminal can show it: control characters and broken UTF-8 become \xNN or \uNNNN,
- * the password of a URL becomes ***. A text longer than `columns` is cut off and ends in "...". */
+ * the password of a URL becomes ***. A text that needs more than `columns` is cut off and ends in
+ * "...". */
 words words_escaped(const char *text, size_t columns);
 
 /* An error: three lines for the user and the exit code. */

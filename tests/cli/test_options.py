@@ -481,7 +481,7 @@ def test_the_examples_of_the_help_work_without_a_configuration(place):
 
 
 def test_no_section_of_a_help_is_empty(place):
-    for command in ("run", "break", "fence", "lab", "caps", "acl", "doctor"):
+    for command in ("run", "who", "break", "fence", "lab", "caps", "acl", "doctor"):
         for words in ([command, "--help"], ["help", command]):
             lines = place.bowline(*words).stdout.splitlines()
             for title, below in zip(lines, lines[1:] + [""]):
@@ -497,6 +497,7 @@ def test_json_of_all_commands_has_one_format(place):
         place.bowline("doctor", "--json"),
         place.bowline("doctor", "--json", "redis://127.0.0.1:1"),
         place.bowline("break", "--json", "job"),
+        place.bowline("who", "--json", "job"),
         place.run("--status-fd", "1", "job", "true"),
     ]
 
@@ -548,6 +549,7 @@ SECRET_URL = f"redis://u:{CANARY}@127.0.0.1:1"
         ["run", f"--{SECRET_URL}", "job", "true"],
         ["run", f"--quiet={SECRET_URL}", "job", "true"],
         ["break", SECRET_URL],
+        ["who", SECRET_URL],
         ["break", "--yes", "--json", SECRET_URL],
         ["break", "--url-file", SECRET_URL, "job"],
         ["break", f"--{SECRET_URL}", "job"],
@@ -578,7 +580,7 @@ def test_a_password_in_the_wrong_place_is_never_shown(place, words):
 
 
 def test_url_in_place_of_the_name_has_a_hint(place):
-    for command in ("run", "break"):
+    for command in ("run", "who", "break"):
         what, why, what_to_type = refused(place, command, SECRET_URL, *(["true"] if command == "run" else []))
         assert what == "a URL is in the place of the name of the lock" and "password" in why
         assert what_to_type.endswith(f"type: bowline {command} --url-file FILE NAME ...")

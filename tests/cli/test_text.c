@@ -4,6 +4,7 @@
 #include "tests/lib/suite.h"
 
 #include "cli/text/url.h"
+#include "cli/text/utf8.h"
 
 /* ---- characters ------------------------------------------------------------------------------ */
 

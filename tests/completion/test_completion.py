@@ -77,7 +77,7 @@ def shell(request, directory):
     asked.end()
 
 
-EXPLAINED = {"run", "break", "fence", "lab", "caps", "acl", "doctor"}
+EXPLAINED = {"run", "break", "who", "fence", "lab", "caps", "acl", "doctor"}
 
 
 def bare(words):

@@ -1,0 +1,54 @@
+/*
+ * who.c -- `bowline who`: shows the holder of a lock, and says by its exit status whether there is
+ * one.
+ */
+#include "cli/command/command.h"
+
+#include "cli/command/look.h"
+#include "cli/settings/commands.h"
+#include "cli/text/holder.h"
+#include "cli/text/json.h"
+
+enum { EXIT_HELD = 0, EXIT_FREE = 1 };
+
+static const option_row rows[] = { WHO_OPTION_MAP(OPTION_ROW) };
+
+const option_table who_table = {
+    OPTION_TABLE("who", rows, WHO_OPERANDS, false),
+    .before = "bowline who nightly              show its holder\n"
+              "bowline who --json nightly       for a program\n"
+              "bowline who -q nightly           only the exit status\n"
+              "\n",
+    .after  = "\n"
+              "A snapshot: when it is read, the lock may have another holder.  \"free\" permits\n"
+              "nothing; only bowline run acquires the lock.\n"
+              "\n"
+              "Exit: 0 held; 1 free; 125 bowline could not look.\n",
+};
+
+static void write_json(const char *name, const bowline_holder *holder)
+{
+    json_open(NULL, '{');
+    json_text("name", name);
+    json_flag("held", holder->held != 0);
+    holder_write_json(holder);
+    json_close('}');
+}
+
+static int who(look *l, failure *reterr)
+{
+    bowline_holder holder;
+
+    if (look_open(l, reterr) < 0 || look_at_holder(l, &holder, reterr) < 0)
+        return -1;
+    if (l->options.wants_json)
+        write_json(l->options.name, &holder);
+    else if (!l->options.quiet)
+        holder_write_line(l->options.name, &holder, look_columns());
+    return holder.held != 0 ? EXIT_HELD : EXIT_FREE;
+}
+
+int who_main(int argc, char **argv)
+{
+    return look_main(&who_table, who, true, argc, argv);
+}

@@ -1,0 +1,51 @@
+#include "cli/text/status_line.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/text/say.h"
+#include "cli/text/utf8.h"
+
+enum { COLUMNS_USUAL = 80, COLUMNS_MAX = 400 };
+
+bool status_line_is_possible(void)
+{
+    return isatty(STDERR_FILENO) == 1;
+}
+
+/* The width of the terminal without the last column, where some terminals wrap. */
+static size_t columns_there(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return COLUMNS_USUAL - 1;
+    return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1U;
+}
+
+/* Replaces the present line by `text`, padded with blanks. */
+static void draw(status_line *l, const char *text)
+{
+    char   line[WORDS_MAX + COLUMNS_MAX + 8];
+    size_t columns = utf8_columns_of(text);
+    size_t blanks  = l->columns > columns ? l->columns - columns : 0;
+    int    size    = snprintf(line, sizeof line, "\r%s%*s\r%s", text, (int)blanks, "", text);
+
+    if (size <= 0 || (size_t)size >= sizeof line)
+        return;
+    if (say_bytes(STDERR_FILENO, line, (size_t)size))
+        l->columns = columns;
+}
+
+void status_line_show(status_line *l, const char *text)
+{
+    if (tcgetpgrp(STDERR_FILENO) == getpgrp())
+        draw(l, words_escaped(text, columns_there()).text);
+}
+
+void status_line_erase(status_line *l)
+{
+    if (l->columns > 0)
+        draw(l, "");
+}

@@ -109,19 +109,19 @@ help:
 	@echo 'make model           the models of the lab beside a real server, with many more sequences than make test'
 	@echo 'make simulate        the library in simulated worlds: thousands of hours (five minutes; SEEDS=1..9)'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
-	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
+	@echo 'make lab-report      the same and random walks, ten million each, written to docs/reference/lab-figures.md (half an hour)'
 	@echo 'make mutants         plant bugs in a copy of the tree; each must make a test fail (an hour)'
-	@echo 'make simulate-page   a week of each topology, written to docs/simulation-runs.md (ten minutes)'
+	@echo 'make simulate-page   a week of each topology, written to docs/reference/simulation-runs.md (ten minutes)'
 	@echo 'make simulate-mutants'
 	@echo '                     plant bugs in a copy of the tree; a simulated world must fail (hours)'
 	@echo 'make simulate-mutants-page'
-	@echo '                     the same, written to docs/simulation-faults.md'
+	@echo '                     the same, written to docs/reference/simulation-faults.md'
 	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
 	@echo 'make interop         beside the lock libraries of other languages, which it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
 	@echo 'make valkey          the live tests on Valkey, installed or fetched (5 minutes)'
 	@echo 'make bench           the benchmark, in ratios (a minute)'
-	@echo 'make bench-report    the same at length, written to docs/performance.md (eight minutes)'
+	@echo 'make bench-report    the same at length, written to docs/explanation/performance.md (eight minutes)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/'
@@ -266,18 +266,18 @@ simulate: deps
 	@$(MAKE) --no-print-directory all
 	@$(BUILD)/bowline-sim --seeds $(SEEDS) --jobs $$(nproc) --shrink
 
-# A week of virtual time for each topology, and the rates, in docs/simulation-runs.md.
+# A week of virtual time for each topology, and the rates, in docs/reference/simulation-runs.md.
 simulate-page: deps
 	@$(MAKE) --no-print-directory all
 	@tools/simulation_page.py $(BUILD)/bowline-sim --jobs $$(nproc)
 
-# Every protocol with every kind of fault, and the diagram of docs/lab.md.
+# Every protocol with every kind of fault, and the diagram of docs/how-to/lab.md.
 lab: all
 	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
 	@LC_ALL=C $(BUILD)/bowline-lab try token-reused --loss 1 --invariant 'one holder' --quiet \
-		--svg docs/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
+		--svg docs/how-to/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
 
-# The matrix and ten million random walks, for docs/lab/figures.md: before a release.
+# The matrix and ten million random walks, for docs/reference/lab-figures.md: before a release.
 LAB_WALKS ?= 10000000
 LAB_PARTS ?= matrix token queue
 lab-report: all
@@ -294,7 +294,7 @@ simulate-mutants: deps
 
 # The same for all of them, and the page of what was found; goes on where an earlier run ended.
 simulate-mutants-page: deps
-	@tools/simulate_mutants.py --resume --page docs/simulation-faults.md $(SIMULATE_ARGS)
+	@tools/simulate_mutants.py --resume --page docs/reference/simulation-faults.md $(SIMULATE_ARGS)
 
 # Figures of the sources; tests/house/shape.py has the limits, shape-owed.txt what is above one.
 shape:
@@ -334,7 +334,7 @@ bench-report: deps
 	$(call setup,$(BUILD))
 	$(call with-bench,$(BUILD))
 	$(call compile,$(BUILD))
-	@$(BUILD)/bowline-bench --long --svg docs/performance.svg --report docs/performance.md \
+	@$(BUILD)/bowline-bench --long --svg docs/explanation/performance.svg --report docs/explanation/performance.md \
 		$(if $(wildcard build-peers/list),--peers build-peers/list $(PEERS_ARGS))
 
 # Beside the locks of other libraries. A library that is not available is named, and so is one that is no lock.
@@ -351,10 +351,10 @@ bench-peers: deps
 # The generated docs; a test fails when they are older than their source.
 docs: all
 	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
-	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/profiles.md
+	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/reference/profiles.md
 	@tools/real_time_page.py --write
-	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/catalogue.md docs/catalogue.zh-CN.md docs/lock-files.md README.md README.zh-CN.md
-	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/doctor_page.py $(BUILD)/bowline docs/doctor.md
+	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/reference/catalogue.md docs/reference/catalogue.zh-CN.md docs/reference/lock-files.md README.md README.zh-CN.md
+	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/doctor_page.py $(BUILD)/bowline docs/how-to/doctor.md
 
 format:
 	@$(CLANG_FORMAT) -i $(C_FILES)

@@ -1,6 +1,6 @@
 /*
- * caps.c -- the table of what each lock guarantees. docs/guarantees.md explains it; a test compares
- * its table "At a glance" with this one, and the locks with both.
+ * caps.c -- the table of what each lock guarantees. docs/explanation/guarantees.md explains it; a
+ * test compares its table "At a glance" with this one, and the locks with both.
  *
  * Some engines and protocols have two rows. "remote": a directory on a network file system.
  * "server": a timestamp lock by the clock of the server, acquired and released in one step.

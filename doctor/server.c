@@ -159,7 +159,7 @@ static void check_master(visit *v, const char *info)
                       "granting locks; and fence your writes");
     else {
         f->grade = DOCTOR_NOTE;
-        visit_type(f, "fence your writes: docs/fencing.md");
+        visit_type(f, "fence your writes: docs/explanation/fencing.md");
     }
 }
 

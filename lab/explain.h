@@ -1,6 +1,6 @@
 /*
- * explain.h -- what docs/catalogue.md and docs/catalogue.zh-CN.md say about each lock, as plain
- * texts.
+ * explain.h -- what docs/reference/catalogue.md and catalogue.zh-CN.md say about each lock, as
+ * plain texts.
  *
  * tools/explain_text.py makes the table from the two pages in every build.  A text has paragraphs,
  * items of lists and programs, as bwl_wrap writes them.

@@ -1,5 +1,6 @@
 /*
- * format.c -- `bowline-lab --help format`: the grammar of lock files, also in docs/lock-files.md.
+ * format.c -- `bowline-lab --help format`: the grammar of lock files, also in
+ * docs/reference/lock-files.md.
  */
 #include "lab/options.h"
 #include "lab/base/lang.h"
@@ -21,7 +22,7 @@ static const char grammar_of_files[] =
     "    poll DURATION      from one attempt to the next (bowline's own pause)\n"
     "    tries N            attempts of one acquire, at most; 0: no limit (0)\n"
     "    token FORMAT       new for each attempt: bowline, uuid, hex, uuid-bare, uuid1, base64,\n"
-    "                       alnum-16 and others that docs/profiles.md shows (bowline)\n"
+    "                       alnum-16 and others that docs/reference/profiles.md shows (bowline)\n"
     "    unit UNIT          of times as numbers: s, ms, us, ns (ms)\n"
     "    trust HOW          until when a holder relies on the lock: lease, less the drift\n"
     "                       allowance; whole, all of the lease; forever (lease)\n"

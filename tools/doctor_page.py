@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the output of `bowline doctor`, `caps` and `acl` into docs/doctor.md.
+"""Write the output of `bowline doctor`, `caps` and `acl` into docs/how-to/doctor.md.
 
     doctor_page.py BOWLINE PAGE [--check]
 

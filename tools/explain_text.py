@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the texts of `bowline lab explain` from the two pages of the catalogue.
 
-    explain_text.py docs/catalogue.md docs/catalogue.zh-CN.md > explain_text.c
+    explain_text.py docs/reference/catalogue.md docs/reference/catalogue.zh-CN.md > explain_text.c
 
 The pages are the source, and this is what it reads in them:
 
@@ -199,7 +199,7 @@ def main(english, chinese):
     if twice or not names:
         raise ValueError(f"explained twice, or none at all: {' '.join(sorted(twice))}")
     made = "".join(entry(name, *pages) for name in pages[0].locks)
-    print('/* Made from docs/catalogue.md and docs/catalogue.zh-CN.md by tools/explain_text.py. */\n#include "lab/explain.h"\n')
+    print('/* Made from docs/reference/catalogue.md and docs/reference/catalogue.zh-CN.md by tools/explain_text.py. */\n#include "lab/explain.h"\n')
     print('#pragma GCC diagnostic ignored "-Woverlength-strings"\n')
     print(f"static const bwl_explanation explanations[] = {{\n{made}}};\n")
     print("const bwl_explained_name bwl_explained_names[] = {")

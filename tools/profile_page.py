@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Make docs/profiles.md from the table of profiles.
+"""Make docs/reference/profiles.md from the table of profiles.
 
-    profile_page.py TABLE > docs/profiles.md
+    profile_page.py TABLE > docs/reference/profiles.md
 
 TABLE is what tools/profile_table.c wrote: `make docs` builds and runs both. The test of the page compares it
 with what the table says now.
@@ -109,7 +109,7 @@ def lock_file(name):
         return f"no lock file: {NO_FILE[name]}"
     if not (LOCKS / file).exists():
         raise ValueError(f"{name} has no lock file, and no reason for that in NO_FILE")
-    return f"as a lock file: [{file}](../lab/locks/{file})"
+    return f"as a lock file: [{file}](../../lab/locks/{file})"
 
 
 def page(table):

@@ -1,5 +1,5 @@
 /*
- * profile_table.c -- writes the table of profiles as lines of text, for docs/profiles.md.
+ * profile_table.c -- writes the table of profiles as lines of text, for docs/reference/profiles.md.
  *
  *      profile NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL MANY WANTS
  *      FAULT NOTE

@@ -307,7 +307,7 @@ const bench_measure bench_measures[] = {
         .ours    = "used_memory per lock, 1,000,000 held, " QUEUE,
         .theirs  = "SET of the same keys to 16 bytes, PX",
         .means   = "The same for a million. The value also identifies the client, for holder "
-                   "queries ([where they go](design/bytes.md)).",
+                   "queries ([where they go](../design/bytes.md)).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000000,
@@ -387,7 +387,7 @@ const bench_measure bench_measures[] = {
         .ours    = "CPU of 1,000 waiters together, " QUEUE,
         .theirs  = "1 % of one CPU",
         .means   = "Each waiter has its own client, all in one program ([where it "
-                   "goes](design/idle-cost.md)).",
+                   "goes](../design/idle-cost.md)).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000,

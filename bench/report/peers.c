@@ -218,7 +218,7 @@ void bench_report_peers_markdown(FILE *out, const bench *b, const bench_peer_res
         "ours is such a program too%s%s. Two\nprograms of each side run, and the sides "
         "take turns: a ratio is ours / theirs within a round, and what is shown is the\n"
         "median of the rounds: %u, and one with 1,000 waiters. "
-        "[bench/peers](../bench/peers/README.md) says how each one "
+        "[bench/peers](../../bench/peers/README.md) says how each one "
         "waits. The times of all holds are recorded and\nchecked: a lock with two holders "
         "at once gets no figure. The machine before the run: %s.\n\n",
         b->settings.query != NULL ? ", with " : "",

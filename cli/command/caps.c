@@ -19,8 +19,8 @@ const option_table caps_table = {
               "\n",
     .after  = "\n"
               "Sends nothing to a server: the URL names the protocol, and bowline never uses\n"
-              "another one instead.  docs/guarantees.md says what the server has to provide;\n"
-              "bowline doctor checks it.\n",
+              "another one instead.  docs/explanation/guarantees.md says what the server has to\n"
+              "provide; bowline doctor checks it.\n",
 };
 
 static void write_json(const caps *c)

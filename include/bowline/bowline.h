@@ -21,7 +21,7 @@
  *     lease has lost the lock and does not know it yet.  The fence makes that harmless: it is a
  *     fencing token, a number that grows with every holder, and the resource that you protect
  *     rejects a number below the greatest that it has seen (M. Kleppmann, "How to do distributed
- *     locking", 2016).  docs/guarantees.md says what each engine promises.
+ *     locking", 2016).  docs/explanation/guarantees.md says what each engine promises.
  *   - The hold is the owner, not the thread and not the process.  A second acquire of the same name
  *     by the same thread is BUSY or waits, like any other.
  *   - After fork, the child must not use clients of its parent: every call returns FORKED and sends

@@ -26,8 +26,8 @@
  *     again, because a counter would count twice.
  *   - An update is safe from every other write of any program.  A program that reads the key and
  *     writes it later with SET is not safe from the update.
- *   - With many writers of one key most tries are wasted.  docs/update.md says when a lock, or one
- *     command such as INCR, is better.
+ *   - With many writers of one key most tries are wasted.  docs/how-to/update.md says when a
+ *     lock, or one command such as INCR, is better.
  *
  * Each update under way has a connection of its own, up to sixteen in one client; they are kept for
  * later updates.  A seventeenth update waits until another has ended.

@@ -343,10 +343,10 @@ static const bwl_translation list[] = {
     /* subjects that are loaded */
     { "no protocol is called %s", "没有名为 %s 的协议" },
     { "%s cannot be loaded as a protocol", "%s 无法作为协议加载" },
-    { "type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/lab.md)",
-      "请输入：cc -shared -fPIC -I include -o mine.so mine.c（见 docs/lab.md）" },
+    { "type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/how-to/lab.md)",
+      "请输入：cc -shared -fPIC -I include -o mine.so mine.c（见 docs/how-to/lab.md）" },
     { "%s is no protocol that this lab can run", "%s 不是这个实验室能运行的协议" },
-    { "docs/lab.md walks through one", "docs/lab.md 里有一个完整的例子" },
+    { "docs/how-to/lab.md walks through one", "docs/how-to/lab.md 里有一个完整的例子" },
     { "it was compiled with the headers of another version of bowline",
       "它是用另一个版本的 bowline 头文件编译的" },
     { "its protocol has no name, init, command or event",

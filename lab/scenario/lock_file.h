@@ -1,5 +1,6 @@
 /*
- * lock_file.h -- a lock that a text file describes, as a subject of `try`: docs/lock-files.md.
+ * lock_file.h -- a lock that a text file describes, as a subject of `try`:
+ * docs/reference/lock-files.md.
  */
 #pragma once
 

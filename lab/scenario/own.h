@@ -1,5 +1,5 @@
 /*
- * own.h -- a protocol of your own, in one file, for the lab: docs/lab.md walks through it.
+ * own.h -- a protocol of your own, in one file, for the lab: docs/how-to/lab.md walks through it.
  *
  *      const bwl_own bowline_lab_own = {
  *          .layout   = BWL_OWN_LAYOUT,

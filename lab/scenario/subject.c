@@ -118,12 +118,13 @@ static bool load_own(const char *name, bwl_scenario *ret_world, bwl_text reterr[
     if (own == NULL)
         return bwl_refuse(reterr, bwl_say("%s cannot be loaded as a protocol", bwl_shown(name).of),
                           bwl_shown(dlerror()),
-                          "type: cc -shared -fPIC -I include -o mine.so mine.c  (docs/lab.md)");
+                          "type: cc -shared -fPIC -I include -o mine.so mine.c  "
+                          "(docs/how-to/lab.md)");
     why = fault_of(own);
     if (why != NULL)
         return bwl_refuse(reterr,
                           bwl_say("%s is no protocol that this lab can run", bwl_shown(name).of),
-                          bwl_say("%s", why), "docs/lab.md walks through one");
+                          bwl_say("%s", why), "docs/how-to/lab.md walks through one");
     *ret_world          = (bwl_scenario){ .name = name, .story = own->story };
     ret_world->protocol = &own->protocol;
     return true;

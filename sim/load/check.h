@@ -18,7 +18,7 @@ enum {
 };
 
 /* What the world promises.  A server that loses what it acknowledged breaks mutual exclusion, as
- * docs/guarantees.md says. */
+ * docs/explanation/guarantees.md says. */
 typedef struct check_rules {
     bool excludes;   /* two holders never */
     bool has_fences; /* and they grow, if it excludes; see check.c */

@@ -30,7 +30,8 @@ static inline bwl_ms bwl_ms_max(bwl_ms a, bwl_ms b)
 
 /* The drift allowance: how far the clocks of client and server may move apart during one lease.
  * 1 % and 2 ms, as in redis.io/docs/manual/patterns/distributed-locks.  The rate of a quartz clock
- * is 100 times better; a clock that is being slewed may be worse: docs/guarantees.md. */
+ * is 100 times better; a clock that is being slewed may be worse:
+ * docs/explanation/guarantees.md. */
 static inline bwl_ms bwl_drift_ms(bwl_ms lease_ms)
 {
     return lease_ms / 100 + 2;

@@ -31,7 +31,7 @@
  * that the clients do not retry at the same time.
  *
  * What it does not promise: this is a lease, without a fence.  A server that forgets a key, or
- * whose clock jumps, may vote for a second client: see docs/redlock.md.
+ * whose clock jumps, may vote for a second client: see docs/explanation/redlock.md.
  *
  *      IDLE --command--> ASKED --decided, or patience is over--> IDLE
  *                                                 (a release may interrupt ASKED)

@@ -10,7 +10,7 @@
  * than the waiting costs.  So a call takes a shard without a caller, and opens one if the limit
  * allows it.  If every shard has a caller, it joins one of the first two: fewer shards send more
  * commands in one packet, and with two of them this process works for one while the server works
- * for the other.  Figures: docs/performance.md.
+ * for the other.  Figures: docs/explanation/performance.md.
  *
  * The first shard exists from the beginning.  An event loop has one descriptor to poll, which is
  * that of the first shard: once a client is used by an event loop, no other shard is taken.

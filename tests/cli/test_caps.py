@@ -1,4 +1,4 @@
-"""`bowline caps` agrees with docs/guarantees.md and with the locks.
+"""`bowline caps` agrees with docs/explanation/guarantees.md and with the locks.
 
 The table "At a glance" is compared with the output cell by cell, and with the chapters below it. Then fence, crash,
 lease and poll are tried: the command has a fence in its environment or not; after a holder is killed, the next one
@@ -15,7 +15,7 @@ import signal
 import pytest
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
-GUARANTEES = (SOURCE / "docs/guarantees.md").read_text(encoding="utf-8")
+GUARANTEES = (SOURCE / "docs/explanation/guarantees.md").read_text(encoding="utf-8")
 PROTOCOLS = ["queue", "token", "redisson", "symfony", "setnx-del", "setnx-del-expire", "setnx-stamp-del", "setnx-getset"]
 PROTOCOLS += ["set-nx-ex", "setnx-expire-watch"]
 CLUSTER = ["redis+cluster:", "redis+cluster: token"]
@@ -102,7 +102,7 @@ def test_the_chapters_below_agree_with_the_table(lock):
 
 
 def profiles():
-    page = (SOURCE / "docs/profiles.md").read_text(encoding="utf-8")
+    page = (SOURCE / "docs/reference/profiles.md").read_text(encoding="utf-8")
     return re.findall(r"^\| \[`([\w.-]+)`\]", page, re.M)
 
 

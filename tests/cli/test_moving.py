@@ -1,4 +1,4 @@
-"""The steps of docs/catalogue.md from an old lock to `token`: which programs exclude each other in each of them."""
+"""The steps of docs/reference/catalogue.md from an old lock to `token`: which programs exclude each other in each of them."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import PROGRAM
 
-PAGE = pathlib.Path(os.environ["BOWLINE_SOURCE"]) / "docs" / "catalogue.md"
+PAGE = pathlib.Path(os.environ["BOWLINE_SOURCE"]) / "docs" / "reference" / "catalogue.md"
 NAME = "buy_order_lock"
 BUSY = 124
 

@@ -1,4 +1,4 @@
-"""The output of the lab in docs/catalogue.md is current; every lock of the catalogue has its section."""
+"""The output of the lab in docs/reference/catalogue.md is current; every lock of the catalogue has its section."""
 
 import os
 import pathlib
@@ -13,9 +13,9 @@ SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
 BOWLINE = os.environ.get("BOWLINE", "")
 LAB = os.environ.get("BOWLINE_LAB", "")
-CATALOGUE = SOURCE / "docs" / "catalogue.md"
-CHINESE = SOURCE / "docs" / "catalogue.zh-CN.md"
-SHOWING = [CATALOGUE, CHINESE, SOURCE / "docs" / "lock-files.md", SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
+CATALOGUE = SOURCE / "docs" / "reference" / "catalogue.md"
+CHINESE = SOURCE / "docs" / "reference" / "catalogue.zh-CN.md"
+SHOWING = [CATALOGUE, CHINESE, SOURCE / "docs" / "reference" / "lock-files.md", SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
 
 needs_lab = pytest.mark.skipif(not LAB, reason="this build has no lab")
 

@@ -84,10 +84,10 @@ def test_readme_shell_examples_run_as_they_stand(tmp_path):
 
 def test_the_update_page_shows_its_example_and_cpp_code_that_compiles():
     example = (SOURCE / "examples" / "09-update.c").read_text(encoding="utf-8")
-    shown = blocks("docs/update.md", "c")
+    shown = blocks("docs/how-to/update.md", "c")
     assert len(shown) == 2
     assert [block for block in shown if block not in example] == []
-    (cpp,) = blocks("docs/update.md", "cpp")
+    (cpp,) = blocks("docs/how-to/update.md", "cpp")
     compiler = os.environ.get("BOWLINE_CXX")
     if not compiler:
         pytest.skip("there is no C++ compiler")
@@ -118,7 +118,7 @@ def test_the_directory_of_all_users_is_made_sticky_and_can_be_used(tmp_path):
     kind, path, mode, owner, group, _ = [line for line in entry.splitlines() if not line.startswith("#")][0].split()
     assert (kind, path, owner, group) == ("d", "/run/lock/bowline", "root", "root")
     assert int(mode, 8) == 0o1777
-    for page in ("README.md", "docs/guarantees.md", "docs/man/bowline.7.scd", "include/bowline/bowline.h"):
+    for page in ("README.md", "docs/explanation/guarantees.md", "docs/man/bowline.7.scd", "include/bowline/bowline.h"):
         assert f"file://{path}" in (SOURCE / page).read_text(encoding="utf-8"), page
     if BOWLINE:
         shared = tmp_path / "shared"

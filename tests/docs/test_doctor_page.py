@@ -1,4 +1,4 @@
-"""docs/doctor.md is what `make docs` would write now, and its table has a line for each check."""
+"""docs/how-to/doctor.md is what `make docs` would write now, and its table has a line for each check."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import pytest
 from own_redis import need_redis
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
-PAGE = SOURCE / "docs" / "doctor.md"
+PAGE = SOURCE / "docs" / "how-to" / "doctor.md"
 
 
 @pytest.fixture(scope="module")

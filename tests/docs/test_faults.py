@@ -1,4 +1,4 @@
-"""docs/faults.md is complete: every fault has a row, and every row names tests that exist and are run."""
+"""docs/reference/faults.md is complete: every fault has a row, and every row names tests that exist and are run."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import re
 from named_tests import all_that_are_run, names_in
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
-PAGE = "docs/faults.md"
+PAGE = "docs/reference/faults.md"
 
 # The faults that must have a row, or a reason for having none.
 WANTED = (

@@ -1,4 +1,4 @@
-"""docs/fencing.md is tested: its SQL on SQLite, the script for Redis on a private server, its lines for the shell.
+"""docs/explanation/fencing.md is tested: its SQL on SQLite, the script for Redis on a private server, its lines for the shell.
 
 Each guard refuses a late holder here, and each is also tested without its comparison, where the late write
 must succeed: a test that passes with both would prove nothing.
@@ -17,7 +17,7 @@ from own_redis import LIMIT, Redis, need_redis, own_redis
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BOWLINE = os.environ.get("BOWLINE", "")
-PAGE = (SOURCE / "docs/fencing.md").read_text(encoding="utf-8")
+PAGE = (SOURCE / "docs/explanation/fencing.md").read_text(encoding="utf-8")
 SCRIPT = (SOURCE / "examples/fence/set_if_not_late.lua").read_text(encoding="utf-8")
 
 # Two fences that are the same double; and the largest BIGINT.

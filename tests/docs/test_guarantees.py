@@ -1,4 +1,4 @@
-"""docs/guarantees.md is complete: each promise of a protocol names its tests and scenarios, which exist and agree.
+"""docs/explanation/guarantees.md is complete: each promise of a protocol names its tests and scenarios, which exist and agree.
 
 A promise that is made names tests that are run, and scenarios that no schedule breaks; one that is not made names
 A promise that is made names tests that are run, and scenarios that no schedule breaks; one that is not made names
@@ -14,7 +14,7 @@ import pytest
 from named_tests import all_that_are_run, names_in
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
-PAGE = "docs/guarantees.md"
+PAGE = "docs/explanation/guarantees.md"
 
 
 def section(text):
@@ -84,7 +84,7 @@ def test_every_promise_names_its_tests(listing):
     assert list(complaints(text, all_that_are_run(SOURCE), listing)) == []
 
 
-@pytest.mark.parametrize("page", [PAGE, "docs/redlock.md"])
+@pytest.mark.parametrize("page", [PAGE, "docs/explanation/redlock.md"])
 def test_every_test_that_a_page_names_is_run(page):
     named = set(names_in((SOURCE / page).read_text(encoding="utf-8")))
     run = all_that_are_run(SOURCE)

@@ -1,4 +1,4 @@
-"""docs/profiles.md is what `make docs` would write now, and the manual page names every profile."""
+"""docs/reference/profiles.md is what `make docs` would write now, and the manual page names every profile."""
 
 import os
 import pathlib
@@ -23,13 +23,13 @@ def page_of(text, tmp_path):
 def test_the_page_is_as_new_as_its_table(tmp_path):
     made = page_of(table(), tmp_path)
     assert made.returncode == 0, made.stderr
-    kept = (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
-    assert made.stdout == kept, "make docs writes docs/profiles.md anew"
+    kept = (SOURCE / "docs" / "reference" / "profiles.md").read_text(encoding="utf-8")
+    assert made.stdout == kept, "make docs writes docs/reference/profiles.md anew"
 
 
 def test_a_change_of_the_table_changes_the_page(tmp_path):
     made = page_of(table().replace("lock-signal", "lock-signals"), tmp_path)
-    assert made.stdout != (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
+    assert made.stdout != (SOURCE / "docs" / "reference" / "profiles.md").read_text(encoding="utf-8")
 
 
 def test_unknown_line_of_the_table_is_an_error(tmp_path):
@@ -38,7 +38,7 @@ def test_unknown_line_of_the_table_is_an_error(tmp_path):
 
 def test_every_profile_has_a_section_and_a_line_in_the_manual():
     names = [line.split("\t")[1] for line in table().splitlines()]
-    page = (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
+    page = (SOURCE / "docs" / "reference" / "profiles.md").read_text(encoding="utf-8")
     manual = (SOURCE / "docs" / "man" / "bowline.7.scd").read_text(encoding="utf-8")
     assert re.findall(r"^## (\S+)$", page, re.M) == names
     (listed,) = re.findall(r"^The profiles: (.*?)\.$", manual, re.M | re.S)

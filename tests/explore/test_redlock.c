@@ -115,14 +115,15 @@ static char *drawing_of(const bwl_scenario *s)
     return text;
 }
 
-/* The drawing of docs/redlock.md is found here: at its end, two clients hold the lock. */
+/* The drawing of docs/explanation/redlock.md is found here: at its end two clients hold it. */
 TEST(docs_page_has_the_schedules_that_are_found)
 {
     static char page[32768];
     const char *source = getenv("BOWLINE_SOURCE");
     char        path[400];
 
-    (void)snprintf(path, sizeof path, "%s/docs/redlock.md", source != NULL ? source : ".");
+    (void)snprintf(path, sizeof path, "%s/docs/explanation/redlock.md",
+                   source != NULL ? source : ".");
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     page[fread(page, 1, sizeof page - 1, file)] = '\0';
@@ -134,7 +135,8 @@ TEST(docs_page_has_the_schedules_that_are_found)
         char *drawn = drawing_of(&s);
         assert_non_null(strstr(drawn, "B HOLDS"));
         if (strstr(page, drawn) == NULL)
-            fail_msg("docs/redlock.md does not have the schedule of %s:\n%s", s.name, drawn);
+            fail_msg("docs/explanation/redlock.md does not have the schedule of %s:\n%s", s.name,
+                     drawn);
         free(drawn);
     }
 }

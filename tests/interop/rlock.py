@@ -118,7 +118,7 @@ def test_other_exclusive_locks_of_redisson_exclude_bowline(arena, bowline, algor
 
 @pytest.mark.parametrize("algorithm", ["redisson-read", "redisson-write"])
 def test_read_write_lock_ignores_any_rlock(arena, redisson, bowline, algorithm):
-    """It counts a hash without a mode as free, also with a holder, as docs/guarantees.md says."""
+    """It counts a hash without a mode as free, also with a holder, as docs/explanation/guarantees.md says."""
     other = arena.party("java", algorithm, LEASE_MS).await_ready()
     for holder in (redisson, bowline):
         assert holder.acquire() == "held"

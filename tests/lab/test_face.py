@@ -155,7 +155,7 @@ def test_a_drawing_says_what_decides_and_every_text_has_its_place(lab, words, pa
 
 
 def test_the_diagram_of_the_docs_is_what_is_drawn(lab):
-    assert svg_of(lab, *REUSED) == (SOURCE / "docs/lab/token-reused.svg").read_text()
+    assert svg_of(lab, *REUSED) == (SOURCE / "docs/how-to/lab/token-reused.svg").read_text()
 
 
 def test_name_is_escaped_in_the_drawing(lab):
@@ -415,7 +415,7 @@ def test_bowline_without_its_lab_reports_the_missing_program(lab):
 
 def blocks(language):
     """The contents of the fenced blocks of the page that are in this language."""
-    pieces = re.split(r"^```(.*)\n", (SOURCE / "docs/lab.md").read_text(), flags=re.M)
+    pieces = re.split(r"^```(.*)\n", (SOURCE / "docs/how-to/lab.md").read_text(), flags=re.M)
     assert len(pieces) % 4 == 1  # every one is closed
     return [pieces[i + 1] for i in range(1, len(pieces), 4) if pieces[i] == language]
 

@@ -73,7 +73,7 @@ TEST(pattern_subscriber_receives_no_push_and_does_not_count)
     char   received[4096] = "";
 
     if (!server_has_sharded_channels(redis)) {
-        print_message("# before 7.0 it receives and counts: see Q7 in docs/faults.md\n");
+        print_message("# before 7.0 it receives and counts: see Q7 in docs/reference/faults.md\n");
         return;
     }
     int             fd    = server_say(redis, "PSUBSCRIBE *");
@@ -147,7 +147,7 @@ TEST(release_is_refused_when_the_queue_has_another_type)
     (void)server_ask(redis, "DEL bowline:{x} bowline:{x}:bwl.q");
 }
 
-/* ---- another version of itself: see "Versions" in docs/wire.md ------------------------------- */
+/* ---- another version of itself: see "Versions" in docs/reference/wire.md --------------------- */
 
 #define OF_ANOTHER "b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
 #define TTL_MS     600000

@@ -204,7 +204,7 @@ TEST(cluster_other_errors_are_no_redirect)
     }
 }
 
-/* docs/wire.md has the rule, and other programs follow it too. */
+/* docs/reference/wire.md has the rule, and other programs follow it too. */
 TEST(cluster_tag_is_the_lowest_number_with_the_slot)
 {
     static bwl_cluster_tags tags;

@@ -16,7 +16,7 @@
  * rows, the locks of articles, follow the articles.  The faults of the other programs make sharing
  * such a lock unsafe: see `fault`.
  *
- * `make docs` generates docs/profiles.md from this table. */
+ * `make docs` generates docs/reference/profiles.md from this table. */
 
 #define TOKENS(format) .value = BWL_VALUE_TOKEN, .token = (format)
 #define SECOND_NS      INT64_C(1000000000)

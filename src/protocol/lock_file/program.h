@@ -1,8 +1,8 @@
 /*
  * program.h -- a lock that a text file describes: its commands, and what follows each reply.
  *
- * docs/lock-files.md has the language.  A program is constant data: the parser makes it, the
- * protocol (lock_file.h) runs it, and the lab prints it.
+ * docs/reference/lock-files.md has the language.  A program is constant data: the parser makes it,
+ * the protocol (lock_file.h) runs it, and the lab prints it.
  *
  * A section (acquire, release, renew) is a list of operations, executed in order.  CALL sends one
  * command, or a transaction, and stops until the reply.  The TESTs behind it look at that reply.

@@ -1,6 +1,6 @@
 /*
  * push_channel.c -- a connection's subscription, through which the server pushes grants to waiters.
- * See session.h, and docs/wire.md for the bytes.
+ * See session.h, and docs/reference/wire.md for the bytes.
  *
  * Only for protocols that use pushes.  Each connection has its own channel, with an unguessable
  * name.  With one channel for the whole client, a late message to the previous connection would

@@ -22,7 +22,7 @@ size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char
                      size_t name_size);
 
 /* What is wrong with this key, or NULL.  A key that bowline itself keeps beside its locks
- * (docs/wire.md) is wrong.  Only a template can make such a key. */
+ * (docs/reference/wire.md) is wrong.  Only a template can make such a key. */
 const char *bwl_key_fault(const char *key, size_t size);
 
 /* The same for protocol queue, with the template that made the key.  The keys X and {X} have the

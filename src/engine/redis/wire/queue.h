@@ -2,10 +2,10 @@
  * queue.h -- writes the commands of protocol/store/queue.h, and reads their replies and pushes.
  * No I/O.
  *
- * docs/wire.md has all keys, values and messages.  Beside the key L of the lock there are its
- * queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, and one counter of fences for all locks
- * of a database, or of a slot of a cluster.  If L has no hash tag (a template without braces), L
- * is the hash tag of these keys: {L}:bwl.q.
+ * docs/reference/wire.md has all keys, values and messages.  Beside the key L of the lock there are
+ * its queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, and one counter of fences for all
+ * locks of a database, or of a slot of a cluster.  If L has no hash tag (a template without
+ * braces), L is the hash tag of these keys: {L}:bwl.q.
  */
 #pragma once
 

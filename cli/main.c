@@ -27,10 +27,11 @@ static const char *const command_names[] = {
 };
 
 static int help_main(int argc, char **argv);
+static int version_main(int argc, char **argv);
 
 static void write_commands(void)
 {
-#define X(name, operands, map, words) (void)printf("  %-6s %s\n", #name, words);
+#define X(name, operands, map, words) (void)printf("  %-7s %s\n", #name, words);
     COMMAND_MAP(X)
 #undef X
 }
@@ -92,6 +93,19 @@ static int lab_main(int argc, char **argv)
 
 static const option_table lab_table; /* bowline-lab prints its own help */
 
+static const option_row version_rows[] = { VERSION_OPTION_MAP(OPTION_ROW) };
+
+static const option_table version_table = {
+    .command = "version",
+    .usage   = "bowline version [OPTION...]",
+    .rows    = version_rows,
+    .count   = sizeof version_rows / sizeof version_rows[0],
+    .before  = "Shows the version of the command, and that of its library if it is another one.\n"
+               "bowline --version does the same.\n"
+               "\n",
+    .after   = "",
+};
+
 /* ---- the commands ---------------------------------------------------------------------------- */
 
 static const struct command {
@@ -135,8 +149,23 @@ static int help_main(int argc, char **argv)
     return say_done();
 }
 
-static int version_main(void)
+static int version_main(int argc, char **argv)
 {
+    run_options o;
+    failure     is;
+    int         at = options_parse(&o, &version_table, argc, argv, &is);
+
+    if (at > 0 && at < argc)
+        at = options_fail(&version_table, &is, words_of("too many arguments"),
+                          words_of("usage: %s", version_table.usage));
+    if (at < 0) {
+        say_failure(&is);
+        return is.code;
+    }
+    if (at == 0) {
+        options_write(&version_table, false);
+        return say_done();
+    }
     (void)printf("bowline %s\n", BOWLINE_VERSION_STRING);
     if (bowline_version() != BOWLINE_VERSION_NUMBER)
         (void)printf("library %s\n", bowline_version_string());
@@ -169,7 +198,7 @@ int main(int argc, char **argv)
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         return help_main(1, argv);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return version_main();
+        return version_main(1, (char *[]){ argv[0], NULL });
     const struct command *c = find_command(word);
     if (c != NULL)
         return c->main(argc - 1, argv + 1);

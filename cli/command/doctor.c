@@ -23,8 +23,8 @@ const option_table doctor_table = {
               "Changes nothing on the server, and logs in only as the user of the URL.  If a\n"
               "permission is missing for a check, it reports \"unknown\" and what to type.\n"
               "\n"
-              "Exit: 0 locks work, perhaps with warnings; 1 they do not work; 125 the check\n"
-              "itself failed.\n",
+              "Exit: 0 locks work, perhaps with warnings; 1 they do not work, or with --strict\n"
+              "there is a warning; 125 the check itself failed.\n",
 };
 
 static void write_line(const char *mark, const char *text)
@@ -104,7 +104,9 @@ static int answer(const settings *s, const run_options *o, failure *reterr)
         write_json(&report);
     else
         write_text(&report);
-    return doctor_worst(&report) == DOCTOR_FAILURE ? EXIT_FAILURE_FOUND : 0;
+    return doctor_worst(&report) >= (o->is_strict ? DOCTOR_WARNING : DOCTOR_FAILURE)
+               ? EXIT_FAILURE_FOUND
+               : 0;
 }
 
 int doctor_main(int argc, char **argv)

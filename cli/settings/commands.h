@@ -15,7 +15,7 @@
 #define CAPS_OPERANDS   "[URL]"
 #define ACL_OPERANDS    "[URL]"
 #define DOCTOR_OPERANDS "[URL]"
-#define HELP_OPERANDS   "[run|who|break|fence|lab|caps|acl|doctor]"
+#define HELP_OPERANDS   "[run|who|break|fence|lab|caps|acl|doctor|version]"
 
 /* Name, operands, map of options, help. */
 #define COMMAND_MAP(X)                                                                      \
@@ -27,6 +27,7 @@
     X(caps, CAPS_OPERANDS, CAPS_OPTION_MAP, "show what the locks at a URL guarantee")       \
     X(acl, ACL_OPERANDS, ACL_OPTION_MAP, "print a minimal Redis ACL")                       \
     X(doctor, DOCTOR_OPERANDS, DOCTOR_OPTION_MAP, "check the server or directory of a URL") \
+    X(version, "", VERSION_OPTION_MAP, "show the version")                                  \
     X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|who|...")
 
 /* Columns of the maps of options: see options.h. */
@@ -74,7 +75,11 @@
     X(JSON, 0, "json", NULL, "write one line of JSON")                           \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define DOCTOR_OPTION_MAP(X) CAPS_OPTION_MAP(X)
+#define DOCTOR_OPTION_MAP(X)                                          \
+    X(STRICT, 0, "strict", NULL, "exit 1 also if there is a warning") \
+    CAPS_OPTION_MAP(X)
+
+#define VERSION_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "show this help")
 
 #define ACL_OPTION_MAP(X)                                                            \
     X(FEATURE, 0, "feature", ACL_FEATURES, "features to allow, separated by commas") \

@@ -249,6 +249,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_FEATURE: o->feature = value; break;
     case OPTION_USER: o->user = value; break;
     case OPTION_KEY: o->key = value; break;
+    case OPTION_STRICT: o->is_strict = true; break;
     case OPTION_HELP:
     case OPTION_VERSION: break; /* see options_parse, main.c */
     }

@@ -38,6 +38,7 @@ typedef enum option_id {
     OPTION_FEATURE,
     OPTION_USER,
     OPTION_KEY,
+    OPTION_STRICT,
 } option_id;
 
 typedef struct option_row {
@@ -96,6 +97,7 @@ typedef struct run_options {
     bool        verbose;
     bool        is_confirmed;
     bool        wants_json;
+    bool        is_strict; /* of doctor */
 } run_options;
 
 /* Reads the options in argv[1...]; the result borrows from argv.  Returns the index of the first

@@ -44,7 +44,7 @@ def test_good_server_has_no_findings(place, good):
     expected = "connect authentication version role clock eviction persistence rights foreign-locks"
     assert set(expected.split()) <= set(bill.grades())
     assert "appendfsync always" in bill.of("persistence")["what"]
-    text = place.bowline("doctor")
+    text = place.bowline("doctor", "--strict")
     assert text.returncode == 0
     assert text.stdout.splitlines()[0] == f"{good.url}, protocol queue"
     assert text.stdout.splitlines()[-1].startswith("failures: 0, warnings: 0, unknown: 0, notes: 0, ")
@@ -121,6 +121,7 @@ def test_eviction_policy_that_deletes_locks(place, good, policy, what):
     bill = look(place, None)
     finding = bill.of("eviction")
     assert (finding["grade"], bill.code, bill.bad()) == ("warning", 0, ["eviction"])
+    assert place.bowline("doctor", "--strict").returncode == 1
     assert policy in finding["what"]
     assert what in finding["why"]
     assert "noeviction" in finding["type"]

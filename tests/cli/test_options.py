@@ -81,8 +81,9 @@ def test_help_into_a_full_disk_is_an_error(place):
 
 
 def test_version(place):
-    for word in ("--version", "-V"):
-        assert re.fullmatch(r"bowline \d+\.\d+\.\d+\n", place.bowline(word).stdout)
+    said = {place.bowline(word).stdout for word in ("version", "--version", "-V")}
+    assert re.fullmatch(r"bowline \d+\.\d+\.\d+\n", said.pop()) and not said
+    assert refused(place, "version", "now")[0] == "too many arguments"
 
 
 # Errors, and suggestions.
@@ -481,7 +482,7 @@ def test_the_examples_of_the_help_work_without_a_configuration(place):
 
 
 def test_no_section_of_a_help_is_empty(place):
-    for command in ("run", "who", "break", "fence", "lab", "caps", "acl", "doctor"):
+    for command in ("run", "who", "break", "fence", "lab", "caps", "acl", "doctor", "version"):
         for words in ([command, "--help"], ["help", command]):
             lines = place.bowline(*words).stdout.splitlines()
             for title, below in zip(lines, lines[1:] + [""]):

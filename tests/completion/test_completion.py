@@ -77,7 +77,7 @@ def shell(request, directory):
     asked.end()
 
 
-EXPLAINED = {"run", "break", "who", "fence", "lab", "caps", "acl", "doctor"}
+EXPLAINED = {"run", "break", "who", "fence", "lab", "caps", "acl", "doctor", "version"}
 
 
 def bare(words):

@@ -13,6 +13,7 @@
 #include <bowline/bowline.h>
 
 #include "cli/command/command.h"
+#include "cli/hold/hold.h"
 #include "cli/run/job.h"
 #include "cli/settings/commands.h"
 #include "cli/settings/options.h"

@@ -641,3 +641,12 @@ unsigned long long family_started(pid_t pid)
     (void)snprintf(name, sizeof name, "%d", (int)pid);
     return read_process(&p, name) ? p.started : 0;
 }
+
+bool family_is_alive(pid_t pid, unsigned long long started)
+{
+    process p;
+    char    name[32];
+
+    (void)snprintf(name, sizeof name, "%d", (int)pid);
+    return read_process(&p, name) && p.started == started && p.state != 'Z' && p.state != 'X';
+}

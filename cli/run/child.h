@@ -122,3 +122,6 @@ void family_forget(family_known *known);
 /* Start time of a process in clock ticks; pid and start time identify a process. 0: no such
  * process, or no /proc. */
 unsigned long long family_started(pid_t pid);
+
+/* True while this process runs.  A zombie has ended. */
+bool family_is_alive(pid_t pid, unsigned long long started);

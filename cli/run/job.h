@@ -45,7 +45,7 @@ typedef struct job {
     bowline_client *client;
     bowline_client *query_client; /* holder queries while waiting; NULL: use client */
     bowline_hold   *hold;
-    uint64_t        lock; /* hash of the lock: run.c */
+    uint64_t        lock; /* hash of the lock: nested.h */
     int64_t         began_at;
     int64_t         held_at;
     int64_t         expected_until; /* end of the hold at the last check */
@@ -80,8 +80,13 @@ static inline void job_event(const job *j, const char *event)
     json_event(j->options.status_fd, event, j->options.name);
 }
 
-/* Opens the client with the settings of the job, and prints its warning. */
+/* Opens the client with the settings of the job, and prints its warning.  options.command is NULL
+ * for `bowline hold`. */
 int lock_open(job *j, failure *reterr);
+
+/* Refuses to wait for a lock that is held around this process: nested.h.  Without a wait, the
+ * acquire fails as for any lock that is held.  Sets `lock`. */
+int lock_check_nesting(job *j, failure *reterr);
 
 /* Stores in ended_by a signal that makes bowline exit. */
 void lock_check_signals(job *j);
@@ -98,6 +103,12 @@ void supervise(job *j);
 
 /* "gone" or "taken", by bowline_error.loss; NULL: unknown. */
 const char *loss_name(int loss);
+
+/* What the store has instead of the lock of the job: bowline_error.loss. */
+int loss_of(const job *j);
+
+/* Why the lock is lost; left_ms: what job_left_ms has returned. */
+words loss_why(const job *j, int64_t left_ms);
 
 /* `bowline run`: runs a command while holding a lock.  argv[0] is "run".  Returns the exit code. */
 int run_main(int argc, char **argv);

@@ -5,6 +5,8 @@
  * a signal ends the wait for a release, the lock ends with its lease.
  */
 #include "cli/run/job.h"
+#include "cli/run/nested.h"
+#include "doctor/caps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +41,20 @@ static bool is_server(const job *j)
 
 enum { PROGRAM_MAX = 63 }; /* bytes: see bowline_options */
 
+/* The command of bowline, for texts: "run" or "hold". */
+static const char *verb_of(const job *j)
+{
+    return j->options.command != NULL ? "run" : "hold";
+}
+
 /* The program name that other clients see next to the pid.  The pid is that of bowline, so "bowline
  * run" comes first, then the command without its path. */
-static words program_of(const char *command)
+static words program_of(const job *j)
 {
-    const char *slash = strrchr(command, '/');
-
+    if (j->options.command == NULL)
+        return words_of("bowline hold");
+    const char *command = j->options.command[0];
+    const char *slash   = strrchr(command, '/');
     return words_of("bowline run %.*s", PROGRAM_MAX - (int)strlen("bowline run "),
                     slash != NULL && slash[1] != '\0' ? slash + 1 : command);
 }
@@ -64,7 +74,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
                        bowline_error *reterr)
 {
     const settings *s       = &j->settings;
-    words           program = program_of(j->options.command[0]);
+    words           program = program_of(j);
     uint32_t        renew   = j->options.no_renew ? BOWLINE_NO_RENEW : 0;
     uint32_t        flags   = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN | renew;
     bowline_options options = {
@@ -80,20 +90,60 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
     return bowline_open(ret_client, &options, reterr);
 }
 
+/* Without --wait, a run waits for the default of the URL's protocol or profile, or without limit.
+ * A URL that cannot be opened is reported later. */
+static void use_default_wait(settings *s, bool is_verbose)
+{
+    char why[CAPS_TEXT_MAX];
+    caps found;
+
+    if (!s->wait_is_default || (!url_says(s->url, "protocol") && !url_says(s->url, "profile")) ||
+        caps_find(&found, s->url, s->lease_ms, why) < 0 || found.wait_ms == 0)
+        return;
+    s->wait_ms = found.wait_ms == INT64_MAX ? BOWLINE_FOREVER : found.wait_ms;
+    if (!is_verbose)
+        return;
+    if (found.tries_max != 0)
+        say_line("makes %u attempts, as retry= says; -w sets a time limit instead",
+                 found.tries_max);
+    else
+        say_line("waits at most %s, the default of %s %s; -w changes it",
+                 words_of_duration(found.wait_ms).text,
+                 found.profile[0] != '\0' ? "profile" : "protocol",
+                 found.profile[0] != '\0' ? found.profile : found.row.protocol);
+}
+
 int lock_open(job *j, failure *reterr)
 {
     const settings *s = &j->settings;
     bowline_error   error;
 
+    use_default_wait(&j->settings, j->options.verbose);
     if (strncmp(s->url, "thread:", 7) == 0)
         return failed(reterr, words_of("thread: cannot lock for a command"),
                       words_of("it locks between the threads of one process"),
-                      words_of("type: bowline run --url file: ..."));
+                      words_of("type: bowline %s --url file: ...", verb_of(j)));
     if (open_client(&j->client, j, 0, &error) < 0)
         return settings_fail(s, words_of("the locks cannot be opened"), error.text, reterr);
     if (bowline_client_warning(j->client) != NULL)
         say_line("warning: %s", bowline_client_warning(j->client));
     return 0;
+}
+
+int lock_check_nesting(job *j, failure *reterr)
+{
+    j->lock      = nested_lock(j->settings.url, j->options.name);
+    pid_t holder = nested_holder(j->lock);
+
+    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
+        return 0;
+    return failed(
+        reterr, words_of("%s was not acquired", j->options.name),
+        words_of("bowline, pid %d, holds it around this command, so the wait would never end",
+                 (int)holder),
+        words_of("remove this inner bowline %s, or use another name; not to wait, type: bowline %s "
+                 "-n ...",
+                 verb_of(j), verb_of(j)));
 }
 
 void lock_check_signals(job *j)
@@ -277,11 +327,12 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
         if (j->settings.wait_ms != BOWLINE_NO_WAIT)
             is.what = words_of("%s was not acquired within %s", j->options.name,
                                words_of_duration(loop_now() - j->began_at).text);
-        is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
+        is.hint = words_of("to wait longer, type: bowline %s -w 5m ...; to exit 0, add --skip",
+                           verb_of(j));
         if (!j->options.skips && !j->options.quiet)
             is.why = last_holder(j, w);
     } else if (status == BOWLINE_USAGE) {
-        is.hint = words_of("type: bowline run --help");
+        is.hint = words_of("type: bowline %s --help", verb_of(j));
     }
     return failed_with(reterr, is);
 }

@@ -9,13 +9,11 @@
  * explicitly, so no background process that the command leaves behind keeps it.
  */
 #include "cli/run/job.h"
-#include "doctor/caps.h"
+#include "cli/run/nested.h"
 #include "cli/text/url.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,114 +21,6 @@
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-/* Detects a `bowline run` inside another one that holds the same lock: its wait would never end.
- *
- * BOWLINE_HELD lists the locks that are held around a command, the innermost last, each as
- *
- *      LOCK-PID-STARTED        d1c63a0f2b9e4457-4121-8812345
- *
- * LOCK is a hash of the URL, without user and password, and of the name.  PID and STARTED identify
- * the bowline that holds it: an entry is ignored if that process has ended or is on another
- * machine.  The same lock by another URL is not detected. */
-
-/* The environment variable. */
-#define NESTED_VARIABLE "BOWLINE_HELD"
-
-enum { HELD_MAX = 4096 }; /* bytes of the variable: about a hundred locks */
-
-/* FNV-1a. */
-static uint64_t mix(uint64_t hash, const char *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3U;
-    return hash;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    return mix(hash, text, strlen(text) + 1);
-}
-
-/* Only these options of a URL change which key a name means. */
-static uint64_t mix_options(uint64_t hash, const char *url)
-{
-    static const char *const keys[] = { "key=", "profile=" };
-    const char              *option = url + strcspn(url, "?");
-
-    while (*option != '\0') {
-        size_t size = strcspn(++option, "&");
-        for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++)
-            if (strncmp(option, keys[i], strlen(keys[i])) == 0)
-                hash = mix(hash, option, size);
-        option += size;
-    }
-    return hash;
-}
-
-/* Hashes the place and the name.  A name that is a relative path means another lock in another
- * directory; file: means other locks for another user. */
-static uint64_t nested_lock(const char *url, const char *name)
-{
-    char        where[URL_MAX + 1], directory[4096];
-    const char *slashes = strstr(url, "://");
-    uint64_t    hash    = 0xcbf29ce484222325U;
-
-    assert(strlen(url) <= URL_MAX);
-    (void)snprintf(where, sizeof where, "%.*s", (int)strcspn(url, "?"), url);
-    const char *host = where; /* without a user */
-    if (slashes != NULL) {
-        hash = mix(hash, where, (size_t)(slashes - url));
-        host = strrchr(where, '@');
-        host = host != NULL ? host + 1 : where + (slashes - url) + strlen("://");
-    }
-    hash = mix_text(hash, host);
-    hash = mix_options(hash, url);
-    if (strncmp(url, "file:", 5) == 0) {
-        uid_t user = geteuid();
-        hash       = mix(hash, (const char *)&user, sizeof user);
-        if (strchr(name, '/') != NULL && name[0] != '/' &&
-            getcwd(directory, sizeof directory) != NULL)
-            hash = mix_text(hash, directory);
-    }
-    return mix_text(hash, name);
-}
-
-/* Returns the pid of a bowline that holds the lock around this process, or 0. */
-static pid_t nested_holder(uint64_t lock)
-{
-    const char *held = getenv(NESTED_VARIABLE);
-
-    while (held != NULL && *held != '\0') {
-        uint64_t           which;
-        int                pid;
-        unsigned long long started;
-        if (sscanf(held, "%16" SCNx64 "-%d-%llu", &which, &pid, &started) == 3 && which == lock &&
-            pid > 1 && started == family_started(pid))
-            return pid;
-        held += strcspn(held, " ");
-        held += strspn(held, " ");
-    }
-    return 0;
-}
-
-/* Adds the lock to the variable, held by this process.  False: out of memory. */
-static bool nested_export(uint64_t lock)
-{
-    const char        *before  = getenv(NESTED_VARIABLE);
-    unsigned long long started = family_started(getpid());
-    char               held[HELD_MAX];
-
-    if (started == 0)
-        return true; /* without /proc the start time is not known */
-    /* Older entries that do not fit are dropped: a nested wait for their locks is then not
-     * detected. */
-    if (before == NULL || strlen(before) + 64 > sizeof held)
-        before = "";
-    (void)snprintf(held, sizeof held, "%s%s%016" PRIx64 "-%d-%llu", before,
-                   before[0] != '\0' ? " " : "", lock, (int)getpid(), started);
-    return setenv(NESTED_VARIABLE, held, 1) == 0;
-}
 
 /* ---- before the lock ------------------------------------------------------------------------- */
 
@@ -151,57 +41,16 @@ static int check_status_fd(const run_options *o, failure *reterr)
     return 0;
 }
 
-/* Without a wait, the acquire fails as for any lock that is held. */
-static int check_nesting(job *j, failure *reterr)
-{
-    j->lock      = nested_lock(j->settings.url, j->options.name);
-    pid_t holder = nested_holder(j->lock);
-
-    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
-        return 0;
-    return failed(
-        reterr, words_of("%s was not acquired", j->options.name),
-        words_of("bowline, pid %d, holds it around this command, so the wait would never end",
-                 (int)holder),
-        words_of(
-            "remove this inner bowline run, or use another name; not to wait, type: bowline run "
-            "-n ..."));
-}
-
-/* Without --wait, a run waits for the default of the URL's protocol or profile, or without limit.
- * A URL that cannot be opened is reported later. */
-static void use_default_wait(settings *s, bool is_verbose)
-{
-    char why[CAPS_TEXT_MAX];
-    caps found;
-
-    if (!s->wait_is_default || (!url_says(s->url, "protocol") && !url_says(s->url, "profile")) ||
-        caps_find(&found, s->url, s->lease_ms, why) < 0 || found.wait_ms == 0)
-        return;
-    s->wait_ms = found.wait_ms == INT64_MAX ? BOWLINE_FOREVER : found.wait_ms;
-    if (!is_verbose)
-        return;
-    if (found.tries_max != 0)
-        say_line("makes %u attempts, as retry= says; -w sets a time limit instead",
-                 found.tries_max);
-    else
-        say_line("waits at most %s, the default of %s %s; -w changes it",
-                 words_of_duration(found.wait_ms).text,
-                 found.profile[0] != '\0' ? "profile" : "protocol",
-                 found.profile[0] != '\0' ? found.profile : found.row.protocol);
-}
-
 static int prepare(job *j, failure *reterr)
 {
     if (check_status_fd(&j->options, reterr) < 0 ||
         settings_find(&j->settings, &j->options, reterr) < 0 ||
         child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
         return -1;
-    use_default_wait(&j->settings, j->options.verbose);
     if (lock_open(j, reterr) < 0)
         return -1;
     loop_open(&j->loop, j->client, j->signals.fd);
-    return check_nesting(j, reterr);
+    return lock_check_nesting(j, reterr);
 }
 
 static void report_acquired(const job *j)

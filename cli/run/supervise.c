@@ -162,8 +162,7 @@ static const char *loss_words(int loss)
                                       : "the store does not have the lock any more";
 }
 
-/* What the store has instead of the lock. */
-static int loss_of(const job *j)
+int loss_of(const job *j)
 {
     bowline_error error = { 0 };
 
@@ -171,7 +170,7 @@ static int loss_of(const job *j)
     return error.loss;
 }
 
-static words why_lost(const job *j, int64_t left_ms)
+words loss_why(const job *j, int64_t left_ms)
 {
     int64_t now         = loop_now();
     int64_t max_hold_ms = j->settings.max_hold_ms;
@@ -189,7 +188,7 @@ static words why_lost(const job *j, int64_t left_ms)
 static void report_loss(job *j, int64_t left_ms, const char *action)
 {
     if (!j->was_lost) {
-        j->lost_why  = why_lost(j, left_ms);
+        j->lost_why  = loss_why(j, left_ms);
         j->was_taken = is_taken(j, left_ms);
     }
     job_event(j, "lost");

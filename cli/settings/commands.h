@@ -7,27 +7,31 @@
 
 /* Operands.  CAPITALS are placeholders, lower-case words are literal, [ ] is optional.  COMMAND
  * and what follows is a command line of its own. */
-#define RUN_OPERANDS    "NAME COMMAND [ARG...]"
-#define WHO_OPERANDS    "NAME"
-#define BREAK_OPERANDS  "NAME"
-#define FENCE_OPERANDS  "check|run|show FILE [ARG...]"
-#define LAB_OPERANDS    "list|try|replay|matrix|run|walk|servers [ARG...]"
-#define CAPS_OPERANDS   "[URL]"
-#define ACL_OPERANDS    "[URL]"
-#define DOCTOR_OPERANDS "[URL]"
-#define HELP_OPERANDS   "[run|who|break|fence|lab|caps|acl|doctor|version]"
+#define RUN_OPERANDS     "NAME COMMAND [ARG...]"
+#define HOLD_OPERANDS    "NAME"
+#define RELEASE_OPERANDS ""
+#define WHO_OPERANDS     "NAME"
+#define BREAK_OPERANDS   "NAME"
+#define FENCE_OPERANDS   "check|run|show FILE [ARG...]"
+#define LAB_OPERANDS     "list|try|replay|matrix|run|walk|servers [ARG...]"
+#define CAPS_OPERANDS    "[URL]"
+#define ACL_OPERANDS     "[URL]"
+#define DOCTOR_OPERANDS  "[URL]"
+#define HELP_OPERANDS    "[run|hold|release|who|break|fence|lab|caps|acl|doctor|version]"
 
 /* Name, operands, map of options, help. */
-#define COMMAND_MAP(X)                                                                      \
-    X(run, RUN_OPERANDS, RUN_OPTION_MAP, "run a command while holding a lock")              \
-    X(who, WHO_OPERANDS, WHO_OPTION_MAP, "show who holds a lock")                           \
-    X(break, BREAK_OPERANDS, BREAK_OPTION_MAP, "release a lock that someone else holds")    \
-    X(fence, FENCE_OPERANDS, FENCE_OPTION_MAP, "reject writes from a stale holder")         \
-    X(lab, LAB_OPERANDS, NO_OPTION_MAP, "find the interleavings that break a lock")         \
-    X(caps, CAPS_OPERANDS, CAPS_OPTION_MAP, "show what the locks at a URL guarantee")       \
-    X(acl, ACL_OPERANDS, ACL_OPTION_MAP, "print a minimal Redis ACL")                       \
-    X(doctor, DOCTOR_OPERANDS, DOCTOR_OPTION_MAP, "check the server or directory of a URL") \
-    X(version, "", VERSION_OPTION_MAP, "show the version")                                  \
+#define COMMAND_MAP(X)                                                                         \
+    X(run, RUN_OPERANDS, RUN_OPTION_MAP, "run a command while holding a lock")                 \
+    X(hold, HOLD_OPERANDS, HOLD_OPTION_MAP, "hold a lock while another process lives")         \
+    X(release, RELEASE_OPERANDS, RELEASE_OPTION_MAP, "release a lock that bowline hold keeps") \
+    X(who, WHO_OPERANDS, WHO_OPTION_MAP, "show who holds a lock")                              \
+    X(break, BREAK_OPERANDS, BREAK_OPTION_MAP, "release a lock that someone else holds")       \
+    X(fence, FENCE_OPERANDS, FENCE_OPTION_MAP, "reject writes from a stale holder")            \
+    X(lab, LAB_OPERANDS, NO_OPTION_MAP, "find the interleavings that break a lock")            \
+    X(caps, CAPS_OPERANDS, CAPS_OPTION_MAP, "show what the locks at a URL guarantee")          \
+    X(acl, ACL_OPERANDS, ACL_OPTION_MAP, "print a minimal Redis ACL")                          \
+    X(doctor, DOCTOR_OPERANDS, DOCTOR_OPTION_MAP, "check the server or directory of a URL")    \
+    X(version, "", VERSION_OPTION_MAP, "show the version")                                     \
     X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|who|...")
 
 /* Columns of the maps of options: see options.h. */
@@ -54,6 +58,27 @@
     X(JSON, 0, "json", NULL, "write one line of JSON")                           \
     X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")          \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define HOLD_OPTION_MAP(X)                                                              \
+    X(FOR, 0, "for", "PID", "release the lock when process PID ends; in a shell: $$")   \
+    X(MAX_HOLD, 0, "max-hold", "TIME", "release the lock after TIME")                   \
+    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")   \
+    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                  \
+    X(SKIP, 0, "skip", NULL, "if not acquired, print \"exit 0\"; implies -n unless -w") \
+    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")    \
+    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")          \
+    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                          \
+    X(JSON, 0, "json", NULL, "print one line of JSON, not shell text")                  \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                 \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")        \
+    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")         \
+    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                              \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define RELEASE_OPTION_MAP(X)                                                      \
+    X(HOLD, 0, "hold", "SOCKET", "which hold; without it, that of $BOWLINE_HOLD")  \
+    X(CHECK, 0, "check", NULL, "release nothing: exit 0 if it holds, 123 if lost") \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define BREAK_OPTION_MAP(X)                                                      \

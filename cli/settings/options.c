@@ -71,7 +71,12 @@ const option_table run_table = {
     .details = run_details,
 };
 
-enum { ROWS_MAX = 20, FIRST_NUMBER = 256, ARGUMENT_MAX = 20 };
+enum {
+    ROWS_MAX     = 20,
+    FIRST_NUMBER = 256,
+    ARGUMENT_MAX = 20,
+    PID_MAX      = 1 << 22, /* the limit of the kernel */
+};
 
 /* Input of getopt_long.  The number of an option is its row plus FIRST_NUMBER. */
 typedef struct getopt_input {
@@ -200,6 +205,17 @@ static int read_number(int *ret_number, const char *where, const char *value, in
     return 0;
 }
 
+static int read_pid(int *ret_pid, const char *value, failure *reterr)
+{
+    if (read_number(ret_pid, "--for", value, PID_MAX, reterr) < 0)
+        return -1;
+    if (*ret_pid > 0)
+        return 0;
+    return options_fail(&run_table, reterr,
+                        words_of("--for: %d is no process to wait for", *ret_pid),
+                        words_of("in a shell, $$ is its own number: --for $$"));
+}
+
 static int read_policy(lost_policy *ret_policy, const char *value, failure *reterr)
 {
     static const char *const names[] = { "term", "kill", "warn", NULL };
@@ -250,6 +266,9 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_USER: o->user = value; break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_STRICT: o->is_strict = true; break;
+    case OPTION_FOR: return read_pid(&o->hold.pid, value, reterr);
+    case OPTION_HOLD: o->hold.socket = value; break;
+    case OPTION_CHECK: o->hold.checks = true; break;
     case OPTION_HELP:
     case OPTION_VERSION: break; /* see options_parse, main.c */
     }
@@ -280,8 +299,10 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
             return fail_option(t, argv[optind - 1], number, reterr);
         if (t->rows[row].id == OPTION_HELP)
             return 0;
-        if (store(ret_options, t->rows[row].id, optarg, reterr) < 0)
+        if (store(ret_options, t->rows[row].id, optarg, reterr) < 0) {
+            reterr->hint = words_of("type: bowline help %s", t->command);
             return -1;
+        }
     }
 }
 

@@ -39,6 +39,9 @@ typedef enum option_id {
     OPTION_USER,
     OPTION_KEY,
     OPTION_STRICT,
+    OPTION_FOR,
+    OPTION_HOLD,
+    OPTION_CHECK,
 } option_id;
 
 typedef struct option_row {
@@ -74,30 +77,38 @@ typedef enum lost_policy {
     LOST_WARN,     /* only a message */
 } lost_policy;
 
+/* Of hold and release; 0 or NULL if not given. */
+typedef struct hold_options {
+    int         pid;    /* --for */
+    const char *socket; /* --hold */
+    bool        checks;
+} hold_options;
+
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
-    const char *name;    /* "" if not given */
-    char      **command; /* ends with NULL  */
-    const char *url;
-    const char *url_file;
-    const char *feature; /* these three of acl */
-    const char *user;
-    const char *key;
-    int64_t     wait_ms; /* as in bowline_acquire_options */
-    int64_t     max_hold_ms;
-    int64_t     kill_after_ms; /* -1: not given */
-    uint32_t    lease_ms;
-    lost_policy on_lost;
-    int         busy_code;
-    int         status_fd; /* -1: none */
-    bool        skips;
-    bool        no_renew;
-    bool        closes;
-    bool        quiet;
-    bool        verbose;
-    bool        is_confirmed;
-    bool        wants_json;
-    bool        is_strict; /* of doctor */
+    const char  *name;    /* "" if not given */
+    char       **command; /* ends with NULL  */
+    const char  *url;
+    const char  *url_file;
+    const char  *feature; /* these three of acl */
+    const char  *user;
+    const char  *key;
+    int64_t      wait_ms; /* as in bowline_acquire_options */
+    int64_t      max_hold_ms;
+    int64_t      kill_after_ms; /* -1: not given */
+    uint32_t     lease_ms;
+    lost_policy  on_lost;
+    int          busy_code;
+    int          status_fd; /* -1: none */
+    bool         skips;
+    bool         no_renew;
+    bool         closes;
+    bool         quiet;
+    bool         verbose;
+    bool         is_confirmed;
+    bool         wants_json;
+    bool         is_strict; /* of doctor */
+    hold_options hold;
 } run_options;
 
 /* Reads the options in argv[1...]; the result borrows from argv.  Returns the index of the first

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from doctor_bill import GOOD, free_port, look
+from own_sentinel import Sentinel
 
 
 # ---- not a server --------------------------------------------------------------------------------------
@@ -193,37 +194,12 @@ def test_silent_mistakes_of_tls_are_named(place, tls):
 # ---- sentinels -----------------------------------------------------------------------------------------------
 
 
-class Sentinel:
-    """A sentinel that monitors a primary as mymaster."""
-
-    def __init__(self, place, primary_port, epoch=0):
-        self.port = free_port()
-        directory = place.path(f"sentinel-{self.port}")
-        directory.mkdir()
-        config = directory / "sentinel.conf"
-        config.write_text(
-            f"port {self.port}\nbind 127.0.0.1\ndir {directory}\nsentinel monitor mymaster 127.0.0.1 {primary_port} 1\n"
-            f"sentinel config-epoch mymaster {epoch}\n"
-        )
-        words = ["redis-server", str(config), "--sentinel"]
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        place.wait_for("the sentinel", self.listens)
-
-    def listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-
-
 @pytest.fixture
 def watched(place, start_redis):
     """A primary, its port, and a sentinel that monitors it."""
     port = free_port()
     server = start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1")
-    sentinel = Sentinel(place, port)
+    sentinel = Sentinel(place.root, port)
     yield server, port, sentinel
     sentinel.stop()
 
@@ -242,7 +218,7 @@ def test_primary_of_the_newest_epoch_is_checked(place, start_redis):
     ports = [free_port(), free_port()]
     for port in ports:
         start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1")
-    sentinels = [Sentinel(place, port, epoch) for port, epoch in zip(ports, (3, 7))]
+    sentinels = [Sentinel(place.root, port, epoch) for port, epoch in zip(ports, (3, 7))]
     for order in (sentinels, sentinels[::-1]):
         hosts = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in order)
         bill = look(place, f"redis+sentinel://{hosts}/mymaster")

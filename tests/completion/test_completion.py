@@ -77,7 +77,7 @@ def shell(request, directory):
     asked.end()
 
 
-EXPLAINED = {"run", "break", "who", "fence", "lab", "caps", "acl", "doctor", "version"}
+EXPLAINED = {"run", "hold", "release", "break", "who", "fence", "lab", "caps", "acl", "doctor", "version"}
 
 
 def bare(words):
@@ -88,7 +88,7 @@ def bare(words):
 def test_commands_come_first(shell):
     words = shell("bowline ")
     assert {word for word in words if not word.startswith("-")} == {*EXPLAINED, "help"}
-    assert shell("bowline r") == {"run"}
+    assert shell("bowline ru") == {"run"}
 
 
 def test_help_and_version_are_offered_before_a_command(shell):

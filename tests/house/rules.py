@@ -20,7 +20,7 @@ REDIS = ["src/engine/redis", "src/engine/redis/topology", "src/engine/redis/sess
 ENGINES = ["src/engine/file", "src/engine/thread", *REDIS]
 MACHINE = ["src/lock", *PURE]
 LAB = [f"lab/{folder}" for folder in ("base", "draw", "model", "world", "mutant", "search", "scenario", "report", "replay")]
-CLI = [f"cli/{folder}" for folder in ("text", "settings", "fence", "run", "command")]
+CLI = [f"cli/{folder}" for folder in ("text", "settings", "fence", "run", "hold", "command")]
 BENCH = [f"bench/{folder}" for folder in ("base", "world", "harness", "sides", "duel", "measure")]
 LIBRARY = ["src/runtime", "src/engine", *ENGINES, *BELOW_ENGINES]
 MODULE_MAY_INCLUDE = {
@@ -63,6 +63,7 @@ MODULE_MAY_INCLUDE = {
     "cli/settings": ["cli/text", "include", "doctor"],
     "cli/fence": ["cli/text", "doctor"],
     "cli/run": ["cli/settings", "cli/text", "include", "doctor"],
+    "cli/hold": ["cli/run", "cli/settings", "cli/text", "include", "doctor"],
     "cli/command": [*CLI, "include", "doctor"],
     "cli": [*CLI, "include", "doctor"],
     # The benchmark, from the bottom up. Only main.c and options.c include all of it.

@@ -204,6 +204,12 @@ def test_max_hold_releases_and_the_keeper_says_so(local):
     assert local.is_free()
 
 
+def test_holds_do_not_disturb_each_other(local):
+    holds = [json.loads(local.shell(f"bowline hold --json --max-hold 1d {name}").stdout) for name in ("a", "b", "job")]
+    assert [local.ask(hold, "--check").returncode for hold in holds] == [0, 0, 0]
+    assert [local.ask(hold).returncode for hold in holds] == [0, 0, 0]
+
+
 def test_broken_locks_name_the_breaker(place, redis):
     for local in open_keepers(place, redis.url):
         hold = local.hold()

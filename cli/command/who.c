@@ -44,7 +44,7 @@ static int who(look *l, failure *reterr)
     if (l->options.wants_json)
         write_json(l->options.name, &holder);
     else if (!l->options.quiet)
-        holder_write_line(l->options.name, &holder, look_columns());
+        holder_write_line(l->options.name, &holder, NULL, look_columns());
     return holder.held != 0 ? EXIT_HELD : EXIT_FREE;
 }
 

@@ -166,6 +166,7 @@ int options_time(int64_t *ret_ms, const char *key, const char *where, const char
         { "lease", BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS },
         { "max-hold", 1, INT64_C(1) << 53 },
         { "kill-after", 0, INT64_C(1) << 53 },
+        { "every", 50, INT64_C(86400000) },
     };
     unsigned      i = 0;
     bowline_error error;
@@ -216,18 +217,46 @@ static int read_pid(int *ret_pid, const char *value, failure *reterr)
                         words_of("in a shell, $$ is its own number: --for $$"));
 }
 
+/* The index of `value` among the choices, which end with NULL; below 0 with *reterr.  `what`: what
+ * they are, such as "policy". */
+static int read_choice(const char *where, const char *what, const char *value,
+                       const char *const *choices, failure *reterr)
+{
+    words known = words_of("it is one of %s", choices[0]);
+
+    for (int i = 0; choices[i] != NULL; i++) {
+        if (strcmp(value, choices[i]) == 0)
+            return i;
+        if (i > 0)
+            known = words_of("%s, %s", known.text, choices[i]);
+    }
+    words prefix = words_of("%s ", where);
+    return options_fail(&run_table, reterr,
+                        words_of("%s: there is no %s \"%s\"", where, what, url_shown(value).text),
+                        say_suggestion(value, choices, prefix.text, known.text));
+}
+
 static int read_policy(lost_policy *ret_policy, const char *value, failure *reterr)
 {
     static const char *const names[] = { "term", "kill", "warn", NULL };
+    int                      i       = read_choice("--on-lost", "policy", value, names, reterr);
 
-    for (unsigned i = 0; names[i] != NULL; i++)
-        if (strcmp(value, names[i]) == 0) {
-            *ret_policy = (lost_policy)(LOST_TERM + i);
-            return 0;
-        }
-    return options_fail(
-        &run_table, reterr, words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
-        say_suggestion(value, names, "--on-lost ", "the policies are term, kill and warn"));
+    if (i < 0)
+        return -1;
+    *ret_policy = (lost_policy)(LOST_TERM + i);
+    return 0;
+}
+
+static int read_until(const char **ret_event, const char *value, failure *reterr)
+{
+    static const char *const names[] = { "held",   "free", "acquired", "released",
+                                         "broken", "lost", NULL };
+    int                      i       = read_choice("--until", "event", value, names, reterr);
+
+    if (i < 0)
+        return -1;
+    *ret_event = names[i];
+    return 0;
 }
 
 /* The last of several options of the same kind counts. */
@@ -266,6 +295,8 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_USER: o->user = value; break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_STRICT: o->is_strict = true; break;
+    case OPTION_EVERY: return options_time(&o->look.every_ms, "every", "--every", value, reterr);
+    case OPTION_UNTIL: return read_until(&o->look.until, value, reterr);
     case OPTION_FOR: return read_pid(&o->hold.pid, value, reterr);
     case OPTION_HOLD: o->hold.socket = value; break;
     case OPTION_CHECK: o->hold.checks = true; break;

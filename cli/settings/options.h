@@ -39,6 +39,8 @@ typedef enum option_id {
     OPTION_USER,
     OPTION_KEY,
     OPTION_STRICT,
+    OPTION_EVERY,
+    OPTION_UNTIL,
     OPTION_FOR,
     OPTION_HOLD,
     OPTION_CHECK,
@@ -84,6 +86,12 @@ typedef struct hold_options {
     bool        checks;
 } hold_options;
 
+/* The options of the commands that look at locks again and again. */
+typedef struct look_options {
+    int64_t     every_ms;
+    const char *until; /* a name of WATCH_EVENTS */
+} look_options;
+
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
     const char  *name;    /* "" if not given */
@@ -109,6 +117,7 @@ typedef struct run_options {
     bool         wants_json;
     bool         is_strict; /* of doctor */
     hold_options hold;
+    look_options look;
 } run_options;
 
 /* Reads the options in argv[1...]; the result borrows from argv.  Returns the index of the first
@@ -124,7 +133,7 @@ void options_write(const option_table *t, bool with_details);
 
 extern const option_table run_table;
 
-/* Reads a time of a run: `key` is "wait", "lease", "max-hold" or "kill-after". */
+/* Reads a time: `key` is "wait", "lease", "max-hold", "kill-after" or "every". */
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
                  failure *reterr);
 

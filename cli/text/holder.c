@@ -95,7 +95,8 @@ static words short_fence(const char *fence)
                                      : words_of("%s", fence);
 }
 
-void holder_write_line(const char *name, const bowline_holder *holder, size_t columns)
+void holder_write_line(const char *name, const bowline_holder *holder, const char *more,
+                       size_t columns)
 {
     words  shown = words_escaped(name, WORDS_MAX);
     words  parts[HOLDER_PARTS + 1];
@@ -112,6 +113,8 @@ void holder_write_line(const char *name, const bowline_holder *holder, size_t co
     for (unsigned i = HOLDER_PERSON; i <= HOLDER_PARTS; i++)
         if (parts[i].text[0] != '\0')
             (void)printf("  %s", parts[i].text);
+    if (more != NULL)
+        (void)printf("  %s", words_escaped(more, WORDS_MAX).text);
     (void)putchar('\n');
 }
 

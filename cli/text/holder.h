@@ -29,9 +29,11 @@ typedef enum holder_part {
  * HOLDER_WAITING. */
 words holder_part_of(const bowline_holder *holder, holder_part part);
 
-/* Writes the name and the parts as one line to standard output, with two blanks between them.  A
- * line that is wider than `columns` has only the beginning of the fence: "fence 18384…". */
-void holder_write_line(const char *name, const bowline_holder *holder, size_t columns);
+/* Writes the name, the parts and `more` (may be NULL) as one line to standard output, with two
+ * blanks between them.  A line that is wider than `columns` has only the beginning of the fence:
+ * "fence 18384…". */
+void holder_write_line(const char *name, const bowline_holder *holder, const char *more,
+                       size_t columns);
 
 /* The same as keys of the JSON object that is open, without the name. */
 void holder_write_json(const bowline_holder *holder);

@@ -97,14 +97,17 @@ class Place:
         return self.bowline("run", *words, **how)
 
     def start(self, *words, **how):
-        """Start `bowline run ...` in its own session: no terminal, and nothing survives the test."""
+        return self.begin("run", *words, **how)
+
+    def begin(self, *words, **how):
+        """Start `bowline ...` in its own session: no terminal, and nothing survives the test."""
         how.setdefault("env", self.env)
         how.setdefault("cwd", self.root)
         how.setdefault("stdin", subprocess.DEVNULL)
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("stderr", subprocess.PIPE)
         how.setdefault("text", True)
-        process = subprocess.Popen([PROGRAM, "run", *words], start_new_session=True, **how)
+        process = subprocess.Popen([PROGRAM, *words], start_new_session=True, **how)
         self.started.append(process)
         return process
 

@@ -1,0 +1,193 @@
+"""`bowline who` and `watch`, on files, Redis, Sentinel and Cluster.
+
+The holders are real `bowline run` processes. Where a lease ends by itself, the test waits for the event.
+"""
+
+import contextlib
+import getpass
+import itertools
+import json
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from cluster_nodes import cluster_nodes
+from doctor_bill import free_port
+from own_redis import LIMIT, need_redis
+
+KINDS = ["file", "redis", "sentinel", "cluster"]
+ME = f"{getpass.getuser()}@{socket.gethostname()}"
+numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    need_redis()
+    with cluster_nodes() as nodes:
+        yield f"redis+cluster://{nodes[0].where}"
+
+
+@contextlib.contextmanager
+def sentinel(place):
+    """A server, and a sentinel that knows it."""
+    need_redis()
+    port, own = free_port(), free_port()
+    config = place.script("sentinel.conf", f"port {own}\nbind 127.0.0.1\nsentinel monitor m 127.0.0.1 {port} 1\n")
+    server = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(place.root)]
+    both = [server, ["redis-server", str(config), "--sentinel", "--dir", str(place.root)]]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+    processes = [subprocess.Popen(words, **quiet) for words in both]
+    try:
+        url = f"redis+sentinel://127.0.0.1:{own}/m"
+        place.wait_for("the sentinel", lambda: place.bowline("who", "--url", url, "job").returncode == 1)
+        yield url
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait(LIMIT)
+
+
+@pytest.fixture(params=KINDS)
+def store(request, place):
+    """Its kind. BOWLINE_URL is set."""
+    with contextlib.ExitStack() as stack:
+        if request.param == "sentinel":
+            place.env["BOWLINE_URL"] = stack.enter_context(sentinel(place))
+        elif request.param == "cluster":
+            place.env["BOWLINE_URL"] = request.getfixturevalue("cluster")
+        elif request.param == "redis":
+            request.getfixturevalue("redis")
+        yield request.param
+
+
+@pytest.fixture
+def name():
+    """A lock that no other test has used: the cluster is shared."""
+    return f"nightly-{next(numbers)}"
+
+
+class Watch:
+    """A `bowline watch --json` that runs."""
+
+    def __init__(self, place, *words):
+        self.process = place.begin("watch", "--json", *words)
+
+    def next(self, *wanted):
+        """The next event, which is one of these."""
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        event = json.loads(line)
+        assert event["event"] in wanted, line
+        return event
+
+
+def failed(done):
+    assert done.returncode == 125 and done.stdout == "", done
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
+    return [line.removeprefix("bowline: ") for line in lines]
+
+
+def test_who_shows_the_holder_and_says_by_its_status_whether_there_is_one(place, store, name):
+    free = place.bowline("who", name)
+    assert (free.returncode, free.stdout, free.stderr) == (1, f"{name}  free\n", "")
+    holder = place.hold(name)
+    held = place.bowline("who", name)
+    parts = held.stdout.removesuffix("\n").split("  ")
+    assert held.returncode == 0 and parts[:2] == [name, ME] and len(held.stdout.splitlines()) == 1, held
+    assert (parts[3] if store == "file" else parts[-1]).startswith("held" if store == "file" else "lease")
+    data = json.loads(place.bowline("who", "--json", name).stdout)
+    assert data["name"] == name and data["held"] is True and f"{data['user']}@{data['host']}" == ME
+    assert data["pid"] == holder.pid and ("left_ms" in data) == (store != "file")
+    assert "sleep 1000" not in held.stdout + json.dumps(data)
+    quiet = place.bowline("who", "-q", name)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    place.let_go(holder)
+    assert json.loads(place.bowline("who", "--json", name).stdout) == {"bowline": 1, "name": name, "held": False}
+    assert place.bowline("who", "-q", name).returncode == 1
+
+
+def test_watch_shows_each_change(place, store, name):
+    watch = Watch(place, name)
+    assert "user" not in watch.next("free")
+    holder = place.hold(name)
+    got = watch.next("acquired")
+    assert got["pid"] == holder.pid and f"{got['user']}@{got['host']}" == ME and got["name"] == name
+    other = Watch(place, name)
+    assert other.next("held")["pid"] == holder.pid
+    place.let_go(holder)
+    assert watch.next("released")["pid"] == holder.pid
+    assert other.next("released")["time_ms"] >= got["time_ms"]
+
+
+def test_watch_sees_the_death_of_a_holder(place, store, name):
+    holder = place.hold(name, "-t", "3s")
+    watch = Watch(place, name)
+    watch.next("held")
+    holder.kill()
+    # "ended": the machine stopped for longer than the lease.
+    end = watch.next("released") if store == "file" else watch.next("lost", "ended")
+    assert end["pid"] == holder.pid
+
+
+def test_watch_lines_are_for_people(place, redis, name):
+    watch = place.begin("watch", name)
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d  free      {name}\n", watch.stdout.readline())
+    place.hold(name)
+    assert re.match(rf"\d\d:\d\d:\d\d  acquired  {name}  {ME}  ", watch.stdout.readline())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_a_watch_silently(place, redis, name, number):
+    watch = Watch(place, name)
+    watch.next("free")
+    watch.process.send_signal(number)
+    assert place.finish(watch.process) == -number and (watch.process.out, watch.process.err) == ("", "")
+
+
+def test_watch_ends_with_its_reader(place, name):
+    watch = Watch(place, name)
+    watch.next("free")
+    watch.process.stdout.close()
+    assert watch.process.wait(LIMIT) == -signal.SIGPIPE
+
+
+def test_until_ends_a_watch(place, name):
+    assert place.bowline("watch", "--until", "free", name).returncode == 0
+    waits = place.begin("watch", "--until", "held", name)
+    waits.stdout.readline()
+    holder = place.hold(name)
+    assert place.finish(waits) == 0 and "acquired" in waits.out
+    ends = [place.begin("watch", "--until", what, name) for what in ("free", "released", "acquired")]
+    for end in ends:
+        end.stdout.readline()
+    place.let_go(holder)
+    assert [place.finish(end) for end in ends[:2]] == [0, 0]
+    assert ends[2].poll() is None
+
+
+def test_watch_outlives_its_server(place, start_redis, name):
+    server = start_redis()
+    place.env["BOWLINE_URL"] = f"{server.url}?timeout=1s"
+    holder = place.hold(name)
+    watch = Watch(place, name)
+    watch.next("held")
+    server.freeze()
+    assert "why" in watch.next("unreachable")
+    server.thaw()
+    assert watch.next("held")["pid"] == holder.pid
+
+
+def test_every_look_needs_a_store(place, name):
+    gone = place.path("gone")
+    for command in ("who", "watch"):
+        assert "another process" in failed(place.bowline(command, "--url", "thread:", name))[0]
+        assert f"the holder of {name}" in failed(place.bowline(command, "--url", f"unix://{gone}?timeout=100ms", name))[0]
+        assert failed(place.bowline(command))[2] == f"type: bowline help {command}"
+        assert failed(place.bowline(command, "a", "b"))[0] == "more than one lock is named"
+    assert failed(place.bowline("watch", "--until", "fre", name))[1:] == [
+        "did you mean --until free?", "type: bowline help watch"]
+    assert "50ms" in failed(place.bowline("watch", "--every", "1ms", name))[1]

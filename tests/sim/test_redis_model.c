@@ -23,6 +23,8 @@ typedef struct world {
     int64_t       now_us;
 } world;
 
+static world w, primary, replica; /* of each test */
+
 static size_t number_of(void *link_data)
 {
     return (size_t)(uintptr_t)link_data;
@@ -30,8 +32,8 @@ static size_t number_of(void *link_data)
 
 static void on_send(void *arg, void *link_data, const char *bytes, size_t size)
 {
-    world *w    = arg;
-    char  *out  = w->out[number_of(link_data)];
+    world *to   = arg;
+    char  *out  = to->out[number_of(link_data)];
     size_t used = strlen(out);
 
     if (used + size < OUT_ROOM) {
@@ -42,82 +44,95 @@ static void on_send(void *arg, void *link_data, const char *bytes, size_t size)
 
 static void on_close(void *arg, void *link_data)
 {
-    world *w = arg;
+    world *to = arg;
 
-    w->is_closed[number_of(link_data)] = true;
+    to->is_closed[number_of(link_data)] = true;
 }
 
 static uint64_t on_random(void *arg)
 {
-    world *w = arg;
+    world *to = arg;
 
-    w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-    return w->random >> 13;
+    to->random = to->random * 6364136223846793005u + 1442695040888963407u;
+    return to->random >> 13;
 }
 
-static void begin_with(world *w, model_server_options options)
+static void begin_with(world *to, model_server_options options)
 {
     static uint64_t processes;
 
-    *w             = (world){ .random = ++processes, .now_us = BEGIN_US };
+    model_server_free(to->server);
+    *to            = (world){ .random = ++processes, .now_us = BEGIN_US };
     options.now_us = BEGIN_US;
     options.host   = "10.0.0.1";
     if (options.version == 0)
         options.version = MODEL_REDIS_7_0;
-    model_owner owner = { on_send, on_close, on_random, NULL, NULL, w };
-    w->server         = model_server_new(&options, owner);
+    model_owner owner = { on_send, on_close, on_random, NULL, NULL, to };
+    to->server        = model_server_new(&options, owner);
     for (size_t i = 0; i < LINKS; i++)
-        w->links[i] = model_link_open(w->server, (void *)(uintptr_t)i, "10.0.0.9:5", w->now_us);
+        to->links[i] = model_link_open(to->server, (void *)(uintptr_t)i, "10.0.0.9:5", to->now_us);
 }
 
-static void begin(world *w)
+static void begin(world *to)
 {
-    begin_with(w, (model_server_options){ .port = 6379 });
+    begin_with(to, (model_server_options){ .port = 6379 });
 }
 
-static void end(world *w)
+static int begin_one(void **state)
 {
-    model_server_free(w->server);
+    begin(&w);
+    return 0;
 }
 
-static void at(world *w, int64_t ms)
+static int end_all(void **state)
 {
-    w->now_us = BEGIN_US + ms * MS_IN_US;
+    model_server_free(w.server);
+    model_server_free(primary.server);
+    model_server_free(replica.server);
+    w.server = primary.server = replica.server = NULL;
+    return 0;
 }
 
-static void say(world *w, size_t link, const char *line)
+FIXTURE(begin_one, end_all)
+
+static void at(world *to, int64_t ms)
+{
+    to->now_us = BEGIN_US + ms * MS_IN_US;
+}
+
+static void say(world *to, size_t link, const char *line)
 {
     char text[1024];
     int  size = snprintf(text, sizeof text, "%s\r\n", line);
 
-    model_link_feed(w->links[link], text, (size_t)size, w->now_us);
+    model_link_feed(to->links[link], text, (size_t)size, to->now_us);
 }
 
 /* What the link has got since the last look. */
-static void expect(world *w, size_t link, const char *bytes)
+static void expect(world *to, size_t link, const char *bytes)
 {
-    assert_string_equal(w->out[link], bytes);
-    w->out[link][0] = '\0';
+    assert_string_equal(to->out[link], bytes);
+    to->out[link][0] = '\0';
 }
 
-static void ask(world *w, size_t link, const char *line, const char *reply)
+static void ask(world *to, size_t link, const char *line, const char *reply)
 {
-    say(w, link, line);
-    expect(w, link, reply);
+    say(to, link, line);
+    expect(to, link, reply);
 }
 
-static void forget(world *w, size_t link, const char *line)
+static void forget(world *to, size_t link, const char *line)
 {
-    say(w, link, line);
-    w->out[link][0] = '\0';
+    say(to, link, line);
+    to->out[link][0] = '\0';
 }
 
-static void expect_effects(const world *w, uint64_t from, const char *text)
+static void expect_effects(const world *to, uint64_t from, const char *text)
 {
     const char *bytes;
     size_t      size;
 
-    assert_true(model_server_effects(w->server, from, &bytes, &size));
+    assert_true(model_server_effects(to->server, from, &bytes, &size));
     assert_int_equal(size, strlen(text));
     assert_memory_equal(bytes, text, size);
 }
@@ -140,9 +155,6 @@ static bool is_equal(const world *a, const world *b)
 
 TEST(expired_key_is_deleted_when_it_is_touched)
 {
-    world w;
-
-    begin(&w);
     ask(&w, 0, "SET k v PX 1000", "+OK\r\n");
     uint64_t offset = model_server_offset(w.server);
     at(&w, 1000);
@@ -154,26 +166,18 @@ TEST(expired_key_is_deleted_when_it_is_touched)
     ask(&w, 0, "EXISTS k", ":0\r\n");
     assert_int_equal(model_dataset_keys(model_server_dataset(w.server)), 0);
     expect_effects(&w, offset, "*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n");
-    end(&w);
 }
 
 TEST(lease_is_logged_as_a_moment)
 {
-    world w;
-
-    begin(&w);
     ask(&w, 0, "SET k v PX 1000", "+OK\r\n");
     expect_effects(&w, 0,
                    "*5\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n$4\r\nPXAT\r\n$13\r\n"
                    "1700000001000\r\n");
-    end(&w);
 }
 
 TEST(tick_deletes_expired_keys_and_tells_who_tracks_them)
 {
-    world w;
-
-    begin(&w);
     forget(&w, 1, "HELLO 3");
     ask(&w, 0, "SET k v PX 10", "+OK\r\n");
     ask(&w, 1, "CLIENT TRACKING ON", "+OK\r\n");
@@ -182,41 +186,29 @@ TEST(tick_deletes_expired_keys_and_tells_who_tracks_them)
     model_server_tick(w.server, w.now_us);
     expect(&w, 1, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n");
     assert_int_equal(model_dataset_keys(model_server_dataset(w.server)), 0);
-    end(&w);
 }
 
 TEST(clock_that_jumps_back_keeps_a_key)
 {
-    world w;
-
-    begin(&w);
     ask(&w, 0, "SET k v PX 1000", "+OK\r\n");
     at(&w, -5000);
     ask(&w, 0, "PTTL k", ":6000\r\n");
-    end(&w);
 }
 
 TEST(watched_key_that_expires_breaks_the_transaction)
 {
-    world w;
-
-    begin(&w);
     forget(&w, 0, "SET k v PX 10");
     ask(&w, 0, "WATCH k", "+OK\r\n");
     forget(&w, 0, "MULTI");
     ask(&w, 0, "DEL k", "+QUEUED\r\n");
     at(&w, 11);
     ask(&w, 0, "EXEC", "*-1\r\n");
-    end(&w);
 }
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
 TEST(replica_does_not_expire_by_itself)
 {
-    world primary;
-    world replica;
-
     begin(&primary);
     begin(&replica);
     model_server_follow(replica.server, "10.0.0.1", 6379, replica.now_us);
@@ -232,14 +224,10 @@ TEST(replica_does_not_expire_by_itself)
     forget(&primary, 0, "GET k");
     copy_effects(&primary, &replica);
     assert_int_equal(model_dataset_keys(model_server_dataset(replica.server)), 0);
-    end(&replica);
-    end(&primary);
 }
 
 TEST(transaction_reaches_a_replica_as_a_whole)
 {
-    world       primary;
-    world       replica;
     const char *bytes;
     size_t      size;
 
@@ -255,15 +243,10 @@ TEST(transaction_reaches_a_replica_as_a_whole)
     }
     assert_true(is_equal(&primary, &replica));
     assert_int_equal(model_server_offset(replica.server), size);
-    end(&replica);
-    end(&primary);
 }
 
 TEST(full_synchronization_copies_the_data)
 {
-    world primary;
-    world replica;
-
     begin(&primary);
     begin(&replica);
     forget(&primary, 0, "SET a 1");
@@ -277,15 +260,10 @@ TEST(full_synchronization_copies_the_data)
     model_server_follow(replica.server, NULL, 0, replica.now_us);
     ask(&replica, 0, "SET c 1", "+OK\r\n");
     assert_false(is_equal(&primary, &replica));
-    end(&replica);
-    end(&primary);
 }
 
 TEST(stale_replica_refuses)
 {
-    world w;
-
-    begin(&w);
     assert_true(model_server_configure(w.server, "replica-serve-stale-data", "no"));
     model_server_follow(w.server, "10.0.0.2", 6379, w.now_us);
     ask(&w, 0, "GET k",
@@ -294,14 +272,10 @@ TEST(stale_replica_refuses)
     model_server_primary_link(w.server, true, w.now_us);
     ask(&w, 0, "GET k", "$-1\r\n");
     ask(&w, 0, "ROLE", "*5\r\n$5\r\nslave\r\n$8\r\n10.0.0.2\r\n:6379\r\n$9\r\nconnected\r\n:0\r\n");
-    end(&w);
 }
 
 TEST(wait_ends_with_an_acknowledgement_or_its_time)
 {
-    world w;
-
-    begin(&w);
     model_server_acked(w.server, 0, 0, w.now_us);
     say(&w, 0, "SET k v\r\nWAIT 1 500\r\nGET k");
     expect(&w, 0, "+OK\r\n");
@@ -318,66 +292,49 @@ TEST(wait_ends_with_an_acknowledgement_or_its_time)
     at(&w, 500);
     model_server_tick(w.server, w.now_us);
     expect(&w, 0, ":0\r\n");
-    end(&w);
 }
 
 TEST(new_replica_ends_the_links_that_wait)
 {
-    world w;
-
-    begin(&w);
     say(&w, 0, "WAIT 1 0");
     model_server_follow(w.server, "10.0.0.2", 6379, w.now_us);
     expect(&w, 0,
            "-UNBLOCKED force unblock from blocking operation, instance state changed (master "
            "-> replica?)\r\n");
     assert_true(w.is_closed[0]);
-    end(&w);
 }
 
 TEST(too_few_replicas_refuse_writes)
 {
-    world w;
-
-    begin(&w);
     assert_true(model_server_configure(w.server, "min-replicas-to-write", "1"));
     ask(&w, 0, "SET k v", "-NOREPLICAS Not enough good replicas to write.\r\n");
     model_server_acked(w.server, 2, 0, w.now_us);
     ask(&w, 0, "SET k v", "+OK\r\n");
     at(&w, 11000);
     ask(&w, 0, "SET k v", "-NOREPLICAS Not enough good replicas to write.\r\n");
-    end(&w);
 }
 
 /* ---- disks ----------------------------------------------------------------------------------- */
 
 TEST(restart_loses_what_was_not_on_the_disk)
 {
-    world first;
-    world disk;
-    world second;
-
-    begin(&first);
-    begin(&disk);
-    forget(&first, 0, "SET a 1");
-    copy_effects(&first, &disk);
-    forget(&first, 0, "SET b 1");
-    begin_with(&second, (model_server_options){ .port    = 6379,
-                                                .dataset = model_server_dataset(disk.server),
-                                                .offset  = model_server_offset(disk.server) });
-    ask(&second, 0, "MGET a b", "*2\r\n$1\r\n1\r\n$-1\r\n");
-    assert_true(is_equal(&second, &disk));
-    assert_string_not_equal(model_server_run_id(first.server), model_server_run_id(second.server));
-    end(&second);
-    end(&disk);
-    end(&first);
+    begin(&primary);
+    begin(&replica);
+    forget(&primary, 0, "SET a 1");
+    copy_effects(&primary, &replica);
+    forget(&primary, 0, "SET b 1");
+    begin_with(&w, (model_server_options){ .port    = 6379,
+                                           .dataset = model_server_dataset(replica.server),
+                                           .offset  = model_server_offset(replica.server) });
+    ask(&w, 0, "MGET a b", "*2\r\n$1\r\n1\r\n$-1\r\n");
+    assert_true(is_equal(&w, &replica));
+    assert_string_not_equal(model_server_run_id(primary.server), model_server_run_id(w.server));
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 TEST(full_server_evicts_by_its_policy)
 {
-    world       w;
     char        line[64];
     char       *dump;
     const char *policies[] = { "allkeys-lru", "volatile-ttl" };
@@ -396,7 +353,6 @@ TEST(full_server_evicts_by_its_policy)
         dump = model_dataset_dump(model_server_dataset(w.server));
         assert_non_null(strstr(dump, "more"));
         free(dump);
-        end(&w);
     }
 }
 
@@ -425,7 +381,6 @@ static model_cluster_view *view_of_two(void)
 /* "b" is in slot 3300, "a" in 15495. */
 TEST(node_redirects_by_its_view)
 {
-    world               w;
     model_cluster_view *view = view_of_two();
 
     begin_with(&w, (model_server_options){ .port = 6379, .is_cluster = true });
@@ -452,12 +407,10 @@ TEST(node_redirects_by_its_view)
     model_server_set_view(w.server, view, w.now_us);
     ask(&w, 0, "GET b", "-CLUSTERDOWN The cluster is down\r\n");
     free(view);
-    end(&w);
 }
 
 TEST(shard_channels_end_when_their_slot_moves)
 {
-    world               w;
     model_cluster_view *view = view_of_two();
 
     begin_with(&w, (model_server_options){ .port = 6379, .is_cluster = true });
@@ -469,14 +422,12 @@ TEST(shard_channels_end_when_their_slot_moves)
     expect(&w, 0, ">3\r\n$12\r\nsunsubscribe\r\n$1\r\nb\r\n:0\r\n");
     ask(&w, 0, "SPUBLISH b x", "-MOVED 3300 10.0.0.2:6379\r\n");
     free(view);
-    end(&w);
 }
 
 /* ---- sentinels ------------------------------------------------------------------------------- */
 
 TEST(sentinel_announces_a_new_primary)
 {
-    world               w;
     model_sentinel_view view = { .services_count = 1 };
 
     strcpy(view.services[0].name, "m");
@@ -493,7 +444,6 @@ TEST(sentinel_announces_a_new_primary)
     expect(&w, 0,
            ">3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$29\r\nm 10.0.0.1 6379 10.0.0.2 "
            "6380\r\n");
-    end(&w);
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -526,9 +476,6 @@ TEST(any_bytes_are_survived)
         "QUIT\r\n",
         "*1\r\n$4\r\nPING\r\n",
     };
-    world w;
-
-    begin(&w);
     for (int i = 0; i < 200000; i++) {
         size_t      link  = on_random(&w) % LINKS;
         const char *piece = pieces[on_random(&w) % (sizeof pieces / sizeof *pieces)];
@@ -543,5 +490,4 @@ TEST(any_bytes_are_survived)
                 model_link_open(w.server, (void *)(uintptr_t)other, "10.0.0.9:5", w.now_us);
         }
     }
-    end(&w);
 }

@@ -9,7 +9,6 @@
  * nothing has changed.
  */
 #include "lab/model/words.h"
-#include "lab/model/mutation.h"
 #include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/conformance/model_run.h"
@@ -47,14 +46,10 @@ typedef struct asked {
     bwl_ms   lease_ms;
 } asked;
 
-typedef void mutation(unsigned count, bwl_answer *answers);
-
 static server         *redis;
 static wire            line;
 static char            texts[VARIANTS][4096];
 static bwl_model_redis models[KEYS];
-static unsigned        mutations;
-static mutation       *mutant;
 static const char     *script; /* the text of the script */
 
 static int64_t some_ms(void)
@@ -176,10 +171,8 @@ static void ask_model(const asked *batch, bwl_answer *ret_answers)
                                   &(bwl_model_command_args){ .command  = REDIS_EXTEND_IF_MINE,
                                                              .token    = batch->tokens[i],
                                                              .lease_ms = batch->lease_ms },
-                                  mutations)
+                                  0)
                 .answer;
-    if (mutant != NULL)
-        mutant(batch->count, ret_answers);
 }
 
 /* Returns true if both had the same results and states. */
@@ -222,47 +215,6 @@ TEST(batch_equals_its_single_commands)
         script = texts[i];
         must_be_the_same(4000, i == 0 ? 1 : 4);
     }
-}
-
-/* ---- faults ---------------------------------------------------------------------------------- */
-
-/* A lock is given the reply of the next one. */
-static void shifts(unsigned count, bwl_answer *answers)
-{
-    for (unsigned i = 0; i + 1 < count; i++)
-        answers[i] = answers[i + 1];
-}
-
-/* The lock after a lost one is lost as well. */
-static void fails_the_others(unsigned count, bwl_answer *answers)
-{
-    for (unsigned i = 1; i < count; i++)
-        if (answers[i - 1] == BWL_NO)
-            answers[i] = BWL_NO;
-}
-
-TEST(planted_faults_are_detected)
-{
-    static const struct {
-        const char *name;
-        mutation   *mutant;
-        unsigned    mutations;
-    } mistakes[] = {
-        { "shifts", shifts, 0 },
-        { "fails the others", fails_the_others, 0 },
-        { "extends blindly", NULL, BWL_MUTATION_EXTEND_BLIND },
-        { "creates", NULL, BWL_MUTATION_EXTEND_CREATES },
-        { "shortens", NULL, BWL_MUTATION_EXTEND_SHORTENS },
-    };
-
-    script = texts[0];
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        mutant    = mistakes[i].mutant;
-        mutations = mistakes[i].mutations;
-        must_be_detected(mistakes[i].name);
-    }
-    mutant    = NULL;
-    mutations = 0;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 #include "lab/model/words.h"
 #include "lab/base/token_number.h"
 #include "engine/redis/wire/queue.h"
-#include "tests/conformance/queue_mutants.h"
+#include "tests/conformance/model_run.h"
 #include "tests/conformance/queue_pushes.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/queue_state.h"
@@ -225,18 +225,14 @@ static void tell_both(const bwl_model_queue_args *q, const bwl_queue_reply *said
 /* Returns true if both had the same results and states. */
 static bool ask_both(unsigned client)
 {
-    static bwl_model_redis before;
-    bwl_model_queue_args   q = some_question(client);
-    bwl_queue_reply        said;
-    bwl_redis_reply        heard;
+    bwl_model_queue_args q = some_question(client);
+    bwl_queue_reply      said;
+    bwl_redis_reply      heard;
 
     pushes        = 0;
     model.counted = 0; /* the server's clock is stopped */
-    before        = model;
     said          = bwl_model_queue_reply(&model, &q, 0);
-    if (mutant != NULL)
-        mutant(&model, &before, &q, &said);
-    heard = ask_server(client, &q);
+    heard         = ask_server(client, &q);
     tell_both(&q, &said, &heard);
     if (said.queue_status.ticket != 0)
         last_tickets[client] = said.queue_status.ticket;

@@ -11,7 +11,7 @@
 #include "lab/base/dice.h"
 #include "lab/model/words.h"
 #include "engine/redis/wire/commands.h"
-#include "tests/conformance/words_mutants.h"
+#include "tests/conformance/model_run.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -192,15 +192,10 @@ static bwl_model_command_args some_question(unsigned connection)
 /* Returns true if both had the same results. */
 static bool ask_both(unsigned connection)
 {
-    static bwl_model_redis before;
-    bwl_model_command_args q = some_question(connection);
-    bwl_model_reply        said;
+    bwl_model_command_args q    = some_question(connection);
+    bwl_model_reply        said = bwl_model_redis_reply(&model, &q, 0);
     bwl_redis_reply        heard;
 
-    before = model;
-    said   = bwl_model_redis_reply(&model, &q, 0);
-    if (mutant != NULL)
-        mutant(&model, &before, &q, &said);
     tell("%u: command %d, token %u, lease %" PRId64 ", stamp %" PRId64 "\n", connection,
          (int)q.command, q.token, q.lease_ms, q.timestamp);
     heard = ask_server(connection, &q);

@@ -44,21 +44,6 @@ typedef enum invariant {
 static const char *const invariant_names[] = { "",         "ONE",  "TRUE",   "FIRST",    "FENCE",
                                                "HANDOFFS", "TIME", "ACTION", "PROGRESS", "CLEAN" };
 
-typedef enum fault {
-    NO_FAULT = 0,
-    HANDS_OFF_WHILE_RELEASING,
-    IGNORES_THE_TIME_LEFT,
-    COUNTS_NO_HANDOFFS,
-    CANCELS_WHEN_ONE_LEAVES,
-    REPORTS_NO_LOSS,
-    GRANTS_A_LATER_END,
-    SERVES_THE_LAST,
-    NEVER_YIELDS_BACK, /* what it yielded, it gives to its own waiters at once */
-    DROPS_A_WAITER,
-    LEAVES_THE_KEY,
-    FAULTS,
-} fault;
-
 /* A request of the group to the store, without a reply yet. */
 typedef enum request { NOTHING = 0, ACQUIRE, EXTEND, YIELD, RELEASE } request;
 
@@ -97,7 +82,6 @@ typedef struct world {
     budget           left;
 } world;
 
-static fault     planted;
 static unsigned  handoffs_max;
 static unsigned  broken; /* invariants, as bits */
 static uint64_t *seen;
@@ -166,11 +150,7 @@ static void after(world *w, bwl_local_waiter_id n, const bwl_effects *fx)
         case WAITER_EXTEND:
             bwl_group_extend(&w->group, w->waiters, n, send->tag, c->hold.request.lease_ms);
             break;
-        case WAITER_LEAVE:
-            if (planted == CANCELS_WHEN_ONE_LEAVES && w->group.state == BWL_GROUP_ACQUIRING)
-                w->group.state = BWL_GROUP_NONE;
-            bwl_group_leave(&w->group, w->waiters, n, send->tag);
-            break;
+        case WAITER_LEAVE: bwl_group_leave(&w->group, w->waiters, n, send->tag); break;
         }
     }
     if (c->hold.state == BWL_HOLD_OVER)
@@ -206,23 +186,11 @@ static void give(world *w)
 
 static void carry_out(world *w, const bwl_group_action *action)
 {
-    bwl_event   ev;
-    bwl_outcome more;
-
     switch (action->kind) {
-    case BWL_ACTION_COMPLETE:
-        ev = bwl_group_action_event(action);
-        if (planted == REPORTS_NO_LOSS && action->outcome.kind == BWL_LOST && action->tag == 0)
-            return;
-        more = action->outcome;
-        more.until += TICK_MS;
-        if (planted == GRANTS_A_LATER_END && ev.answer == BWL_YES)
-            ev.details = &more;
-        play_event(w, action->waiter, ev);
-        return;
+    case BWL_ACTION_COMPLETE: play_event(w, action->waiter, bwl_group_action_event(action)); return;
     case BWL_ACTION_ACQUIRE:
         demand(!w->is_held && w->requested == NOTHING);
-        w->requested = planted == DROPS_A_WAITER && w->given > 0 ? NOTHING : ACQUIRE;
+        w->requested = ACQUIRE;
         return;
     case BWL_ACTION_EXTEND:
         demand(w->is_held && w->requested == NOTHING);
@@ -237,11 +205,6 @@ static void carry_out(world *w, const bwl_group_action *action)
         return;
     case BWL_ACTION_RELEASE:
         demand(w->is_held && (w->requested == NOTHING || w->requested == EXTEND));
-        if (planted == LEAVES_THE_KEY) {
-            store_result(w, BWL_RELEASED);
-            w->is_held = true;
-            return;
-        }
         w->is_held   = false;
         w->requested = RELEASE;
         if (w->now >= w->until)
@@ -254,38 +217,11 @@ static void carry_out(world *w, const bwl_group_action *action)
     }
 }
 
-static void plant(world *w)
-{
-    bwl_group *c = &w->group;
-
-    if (planted == HANDS_OFF_WHILE_RELEASING && c->state == BWL_GROUP_RELEASING && c->first != 0)
-        c->state = BWL_GROUP_HELD;
-    if (planted == IGNORES_THE_TIME_LEFT)
-        c->is_fresh = true;
-    if (planted == COUNTS_NO_HANDOFFS && c->handoffs > 1)
-        c->handoffs = 1;
-    if (planted == NEVER_YIELDS_BACK && c->state == BWL_GROUP_ACQUIRING && w->requested == YIELD)
-        c->state = BWL_GROUP_HELD;
-    if (planted == SERVES_THE_LAST && c->first != c->last && w->waiters[c->first].next == c->last) {
-        bwl_local_waiter_id first  = c->first;
-        c->first                   = c->last;
-        c->last                    = first;
-        w->waiters[c->first]       = (bwl_local_waiter){ .state    = BWL_LOCAL_WAITER_WAITING,
-                                                         .next     = c->last,
-                                                         .tag      = w->waiters[c->first].tag,
-                                                         .result   = w->waiters[c->first].result,
-                                                         .lease_ms = LEASE_MS };
-        w->waiters[first].next     = 0;
-        w->waiters[first].previous = c->first;
-    }
-}
-
 static void run(world *w)
 {
     bwl_group_action action;
     unsigned         actions = 0;
 
-    plant(w);
     while (broken == 0 && bwl_group_next_action(&w->group, w->waiters, w->now, &action)) {
         carry_out(w, &action);
         if (++actions > ACTIONS_MAX)

@@ -1,6 +1,7 @@
-"""A wait for an event, and a private redis-server that ends with its test."""
+"""A wait for an event, the processes that still run, and a private redis-server that ends with its test."""
 
 import contextlib
+import pathlib
 import shutil
 import signal
 import socket
@@ -77,3 +78,25 @@ def own_redis(prefix, *options, kind=Redis):
             yield server
         finally:
             server.stop()
+
+
+def children_of(pid):
+    """[(name, pid), ...] of the processes that a process has started."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            name, rest = (entry / "stat").read_text().split(" (", 1)[1].rsplit(") ", 1)
+            if int(rest.split()[1]) == pid:
+                found.append((name, int(entry.name)))
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+def is_alive(pid):
+    """True while the process runs; a zombie does not count."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"

@@ -6,7 +6,6 @@ No test asserts a speed.
 import contextlib
 import json
 import os
-import pathlib
 import pty
 import re
 import shutil
@@ -16,7 +15,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from own_redis import wait_for
+from own_redis import children_of, is_alive, wait_for
 
 LIMIT = 120
 BENCH = os.environ.get("BOWLINE_BENCH")
@@ -59,11 +58,6 @@ def refused(bench, *words, code=2):
     return [line.removeprefix("bowline-bench: ") for line in lines]
 
 
-def listed(bench):
-    """The names of all measures."""
-    return [line.split()[0] for line in bench("--list").stdout.splitlines() if re.match(r"\S+ +at (most|least) ", line)]
-
-
 # Options.
 
 
@@ -85,25 +79,12 @@ def test_every_option_of_the_help_is_an_option(bench):
             assert bench(f"--{name}", "--help").returncode == 0, name
 
 
-def test_list_has_every_measure_with_its_goal(bench):
+def test_list_has_the_goal_of_each_measure(bench):
     done = bench("--list")
     assert (done.returncode, done.stderr) == (0, "")
-    names = listed(bench)
-    threads = [f"threads-{n}-{where}" for n in (1, 2, 4, 16, 64) for where in ("X", "free")]
-    local = ["run-file", "run-redis", "file-pair", "thread-pair", "bytes"]
-    nowait = [f"nowait-{protocol}-{where}" for protocol in ("token", "queue") for where in ("P", "X")]
-    counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
-    queue = [
-        *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "hand-over-least-X", "hand-over-least-S"),
-        *("takeover", "takeover-200000"),
-        *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128", "same-name-16"),
-        *("idle-commands", "idle-cpu", "depth-128-X", "renewals-due-X", "renewals-X"),
-    ]
-    pair = ["pair-P", "pair-S", "pair-X", "pair-pings-X", "pair-queue-P", "pair-queue-S"]
-    spin = [f"spin-{what}" for what in ("1-S", "1-X", "1-busy", "2", "4", "16", "4-busy")]
-    redlock = ["redlock-slow", "redlock-dead"]
-    assert names == [*pair, *nowait, *threads, "threads-64-nowait", *spin, *redlock, *counter, *local, *queue]
-    assert max(map(len, done.stdout.splitlines())) <= 100
+    lines = done.stdout.splitlines()
+    assert sum(1 for line in lines if re.match(r"\S+ +at (most|least) \d", line)) == 58
+    assert max(map(len, lines)) <= 100
 
 
 @pytest.mark.parametrize(
@@ -297,27 +278,6 @@ def test_strict_follows_the_goals(bench):
 
 
 # Cleanup.
-
-
-def children_of(pid):
-    """[(name, pid), ...] of the processes that a process has started."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            name, rest = (entry / "stat").read_text().split(" (", 1)[1].rsplit(") ", 1)
-            if int(rest.split()[1]) == pid:
-                found.append((name, int(entry.name)))
-        except (OSError, IndexError):
-            continue
-    return found
-
-
-def is_alive(pid):
-    try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 @needs_redis

@@ -16,7 +16,7 @@ import time
 import pytest
 
 from doctor_bill import free_port
-from own_redis import own_redis, wait_for
+from own_redis import children_of, is_alive, own_redis, wait_for
 
 LIMIT = 120
 BENCH = os.environ.get("BOWLINE_BENCH")
@@ -138,24 +138,6 @@ def test_handoff_before_the_release_is_detected(compare, tmp_path):
     assert "held by two at once" in found["peer-hand-over-S", "liar"]["note"]
 
 
-def children_of(pid):
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
-                found.append(int(entry.name))
-        except (OSError, IndexError):
-            continue
-    return found
-
-
-def is_alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_every_kind_of_end_leaves_no_driver(tmp_path, end):
     (tmp_path / "list").write_text(POLL + "\n")
@@ -167,7 +149,7 @@ def test_every_kind_of_end_leaves_no_driver(tmp_path, end):
     try:
         # The janitor, the server, two drivers of bowline and two of the peer.
         wait_for("all six", lambda: len(children_of(process.pid)) == 6, LIMIT)
-        children = children_of(process.pid)
+        children = [pid for _, pid in children_of(process.pid)]
     finally:
         process.send_signal(end)
     assert process.wait(LIMIT) == -end
@@ -288,5 +270,3 @@ def test_waiter_acquires_at_the_release_of_the_other_driver(driver):
 def test_one_driver_supports_pings(driver):
     assert driver([program("hiredis-peer"), "0"])("ping")[0] == "ping"
     assert driver([program("bowline-peer"), ""])("ping")[0] == "error"
-
-

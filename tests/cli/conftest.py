@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from own_directory import own_directory
-from own_redis import LIMIT, Redis, need_redis, wait_for
+from own_redis import LIMIT, Redis, is_alive, need_redis, wait_for
 
 PROGRAM = os.environ.get("BOWLINE")
 
@@ -35,15 +35,6 @@ def text_of(path):
 def has_line(path, text):
     content = text_of(path)
     return text in content and content.endswith("\n")
-
-
-def is_alive(pid):
-    """True while the process runs; a zombie does not count."""
-    try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
 
 
 class Place:

@@ -320,16 +320,22 @@ BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
 
 enum { BOWLINE_HOLDER_TEXT_MAX = 64 };
 
-/* The holder of a name, as far as the store knows.  An unknown field is 0 or "". */
+/* The holder of a name, as far as the store knows.  An unknown field is 0 or "".  It is a snapshot:
+ * a lock that was free is perhaps held by now, so "free" permits nothing.  With protocol queue,
+ * since_ms and fence are known from the first renewal of the hold on, after a third of its lease,
+ * or from bowline_hold_set_command on; with the other protocols of Redis they are not known. */
 typedef struct bowline_holder {
     size_t   size;     /* set by the caller: sizeof(bowline_holder)                             */
     int32_t  held;     /* 1: the lock is held                                                   */
     int32_t  foreign;  /* 1: not a lock of bowline, or in a form that it does not know          */
     int64_t  left_ms;  /* of the lease; INT64_MAX: only a release ends it                       */
     int64_t  since_ms; /* how long the lock has been held                                       */
-    int64_t  pid;
+    int64_t  pid;      /* of the program that holds it; with bowline run, of bowline            */
+    int64_t  command_pid; /* see bowline_hold_set_command                                       */
     uint64_t fence;
-    uint64_t id; /* of this hold, for bowline_break; 0: it cannot be broken or identified       */
+    uint64_t id;      /* of this hold, for bowline_break; 0: it cannot be broken or identified  */
+    uint32_t waiting; /* requests in the queue behind the holder; those of dead clients may count */
+    char     name[BOWLINE_NAME_MAX + 1];
     char     user[BOWLINE_HOLDER_TEXT_MAX];
     char     host[BOWLINE_HOLDER_TEXT_MAX];
     char     program[BOWLINE_HOLDER_TEXT_MAX];
@@ -340,6 +346,13 @@ typedef struct bowline_holder {
  * FORKED.  Blocks as bowline_release.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
+
+/* Publishes that the hold works for this process, a child of the caller: command_pid of its holder
+ * is `pid`.  0: for none.  It is a hint for people.  With protocol queue it is sent without waiting
+ * for the reply, published again after a failover, and deleted with the hold.  file: shows only a
+ * child of the process that has the lock.  No effect on thread: and with other protocols.
+ * LOST: the lock is not held.  USAGE (a pid below 0), FORKED.  Never blocks.  Any thread. */
+BOWLINE_API int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowline_error *reterr);
 
 /* For administrators: ends the hold with this id, which bowline_who has returned, and no other.
  * The next waiter gets the lock, as after a release.  The old holder finds out at its next renewal,
@@ -354,6 +367,46 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * Blocks for two replies, or more if many waiters are dead.  Any thread. */
 BOWLINE_API int bowline_break(bowline_client *client, const char *name, uint64_t id,
                               bowline_error *reterr);
+
+/* ---- held names ------------------------------------------------------------------------------ */
+
+/* The held names of a store, read step by step: a snapshot, in no order.  A name that is held
+ * during the whole list is in it, and one that is acquired or released meanwhile may be.  A name
+ * comes once (with more than a million of them, perhaps again). */
+typedef struct bowline_list bowline_list;
+
+/* Begins a list, and sends nothing yet.  `pattern`: `*` is any text, `?` one character, `[a-z]` and
+ * `[!a-z]` one of these and one of the others, `\` takes the next character as it is; NULL: all.
+ * Redis: looks at some hundred keys of the server at a time (SCAN), which never blocks it for long,
+ * and queries the holder of each match.  An acquire costs nothing for it: there is no index.  In a
+ * cluster it looks at every primary; a lock whose slot moves meanwhile may be missing.  redlock:
+ * looks at a majority of the servers.  With a key= that is `%s` and nothing else, foreign locks are
+ * left out: any key could be one.
+ * file: the bare names of the lock directory, not the names that are paths, and not the files that
+ * this user cannot open.  thread: the names of this process.
+ * USAGE, also for a pattern with a `[` or a `\` that does not end.  NOMEM, SYSTEM, FORKED.
+ * Free with bowline_list_free, before bowline_close.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int bowline_list_start(bowline_list  **ret_list,
+                                                      bowline_client *client, const char *pattern,
+                                                      bowline_error *reterr);
+
+/* 1: *ret_holder is the next held name, as bowline_who reports it.  0: the end.
+ * TIMEOUT: the limit of bowline_list_limit is reached; raise it to go on.  UNREACHABLE, UNKNOWN,
+ * REFUSED, SYSTEM: a step failed; call again to repeat it.  USAGE, NOMEM, FORKED.
+ * Blocks for the steps until the next match, the limit or the end.  One thread. */
+BOWLINE_API int bowline_list_next(bowline_holder *ret_holder, bowline_list *list,
+                                  bowline_error *reterr);
+
+/* Stops before a step if `keys` keys or more were looked at.  0, as at first: no limit.  A program
+ * that shows the progress, or wants to stop between steps, raises it step by step.  One thread. */
+BOWLINE_API void bowline_list_limit(bowline_list *list, uint64_t keys);
+
+/* How many keys were looked at so far, and of about how many; 0: not known.  A store has other keys
+ * than those of locks.  ret_total may be NULL.  One thread. */
+BOWLINE_API uint64_t bowline_list_progress(const bowline_list *list, uint64_t *ret_total);
+
+/* NULL: no effect.  One thread. */
+BOWLINE_API void bowline_list_free(bowline_list *list);
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 

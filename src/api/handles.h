@@ -47,6 +47,14 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 /* LOST, with a text for users. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
 
+/* locked: a lock for queries, which is never acquired.  USAGE (the name), NOMEM, SYSTEM. */
+int bwl_query_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
+                       bowline_error *reterr);
+
+/* Whether the size of the caller's struct is ours (USAGE); fills it in. */
+int  bwl_check_holder(const bowline_holder *holder, bowline_error *reterr);
+void bwl_copy_holder(bowline_holder *ret_public, const char *name, const bwl_holder *h);
+
 /* locked: adds the holder to the text of BUSY or TIMEOUT, if the store replies in time. */
 void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowline_error *error);
 

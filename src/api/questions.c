@@ -4,6 +4,7 @@
  */
 #include "api/handles.h"
 #include "core/text.h"
+#include "runtime/local_groups.h"
 #include "runtime/wakeup.h"
 #include "base/fault.h"
 
@@ -202,5 +203,23 @@ int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *ret
     if (!bwl_duration_parse(ret_ms, text, strlen(text)))
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "\"%.40s\" is not a duration such as 250ms, 30s, 5m, 2h, 1m30s", text);
+    return BOWLINE_OK;
+}
+
+int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowline_error *reterr)
+{
+    bwl_lock *lock = bwl_lock_of(hold);
+
+    if (hold == NULL || pid < 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_hold_set_command needs a hold, and a pid or 0");
+    BWL_CALL(lock->shard, reterr);
+    if (call.status < 0)
+        return call.status;
+    if (bwl_hold_left(&lock->base.hold, bwl_shard_now(lock->shard)) == 0)
+        return bwl_report_loss(lock, reterr);
+    bwl_lock *in_store = bwl_lock_in_store(lock);
+    if (in_store != NULL && in_store->engine->view.command != NULL)
+        in_store->engine->view.command(&in_store->base, pid);
     return BOWLINE_OK;
 }

@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* locked: a lock for a holder query, which is never acquired.  USAGE (the name), NOMEM, SYSTEM. */
-static int new_lock(bwl_lock **ret_lock, bwl_shard *shard, const char *name, bowline_error *reterr)
+int bwl_query_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
+                       bowline_error *reterr)
 {
     /* Nothing is acquired: any lease that the URL allows. */
     bwl_terms terms = { .lease_ms = shard->host.settings.lease_ms, .max_hold_ms = BWL_NEVER };
@@ -36,7 +36,7 @@ static int end_query(bwl_operation *operation, bwl_ms until, bwl_holder *ret_hol
         return status; /* no reply in time, or the wait failed */
     if (operation->completion.result == BWL_CANCELLED)
         return bwl_report(operation, reterr);
-    return lock->shard->host.engine->who(&lock->base, ret_holder, reterr);
+    return lock->shard->host.engine->view.who(&lock->base, ret_holder, reterr);
 }
 
 /* locked: queries the holder, and waits for the reply until `until`.  As bowline_who; TIMEOUT. */
@@ -45,7 +45,7 @@ static int ask(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret
 {
     bwl_operation operation;
     bwl_lock     *lock;
-    int           status = new_lock(&lock, shard, name, reterr);
+    int           status = bwl_query_lock_new(&lock, shard, name, reterr);
 
     if (status < 0)
         return status;
@@ -79,22 +79,25 @@ void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowli
 
 /* ---- bowline_who ----------------------------------------------------------------------------- */
 
-static void copy(bowline_holder *ret_public, const bwl_holder *h)
+void bwl_copy_holder(bowline_holder *ret_public, const char *name, const bwl_holder *h)
 {
-    ret_public->held     = h->held;
-    ret_public->foreign  = h->foreign;
-    ret_public->left_ms  = h->left_ms;
-    ret_public->since_ms = h->since_ms;
-    ret_public->pid      = h->pid;
-    ret_public->fence    = h->fence;
-    ret_public->id       = h->id;
+    ret_public->held        = h->held;
+    ret_public->foreign     = h->foreign;
+    ret_public->left_ms     = h->left_ms;
+    ret_public->since_ms    = h->since_ms;
+    ret_public->pid         = h->pid;
+    ret_public->command_pid = h->command_pid;
+    ret_public->waiting     = h->waiting;
+    ret_public->fence       = h->fence;
+    ret_public->id          = h->id;
+    (void)snprintf(ret_public->name, sizeof ret_public->name, "%s", name);
     memcpy(ret_public->user, h->user, sizeof h->user);
     memcpy(ret_public->host, h->host, sizeof h->host);
     memcpy(ret_public->program, h->program, sizeof h->program);
     memcpy(ret_public->note, h->note, sizeof h->note);
 }
 
-static int check_place(const bowline_holder *holder, bowline_error *reterr)
+int bwl_check_holder(const bowline_holder *holder, bowline_error *reterr)
 {
     if (holder->size == sizeof *holder)
         return BOWLINE_OK;
@@ -110,7 +113,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     if (client == NULL || name == NULL || ret_holder == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who needs a client, a name and a place for the holder");
-    int status = check_place(ret_holder, reterr);
+    int status = bwl_check_holder(ret_holder, reterr);
     if (status < 0)
         return status;
     BWL_CALL(client->first, reterr);
@@ -118,7 +121,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
         return call.status;
     status = ask(client->first, name, BWL_NEVER, &holder, reterr);
     if (status == BOWLINE_OK)
-        copy(ret_holder, &holder);
+        bwl_copy_holder(ret_holder, name, &holder);
     return status;
 }
 
@@ -137,7 +140,7 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
     int status = bwl_client_operation_new(&op, client, reterr);
     if (status < 0)
         return status;
-    status = new_lock(&lock, client->first, name, reterr);
+    status = bwl_query_lock_new(&lock, client->first, name, reterr);
     if (status < 0) {
         bwl_client_operation_free(op);
         return status;
@@ -155,7 +158,7 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
     if (ret_holder == NULL || op == NULL || !op->inner.is_query)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_finish takes a place for the holder, and a who");
-    int status = check_place(ret_holder, reterr);
+    int status = bwl_check_holder(ret_holder, reterr);
     if (status < 0)
         return status;
     BWL_CALL(bwl_shard_of_operation(op), reterr);
@@ -163,10 +166,10 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
         return call.status;
     bwl_operation_forget(&op->inner);
     status = end_query(&op->inner, BWL_NEVER, &holder, reterr);
+    if (status == BOWLINE_OK)
+        bwl_copy_holder(ret_holder, op->inner.lock->base.name, &holder);
     bwl_lock_drop_handle(op->inner.lock);
     bwl_client_operation_free(op);
-    if (status == BOWLINE_OK)
-        copy(ret_holder, &holder);
     return status;
 }
 
@@ -207,7 +210,7 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "a lock of %s: ends with its %s, and cannot be broken", engine->scheme,
                         engine->has_lease ? "lease" : "process");
-    int status = new_lock(&lock, client->first, name, reterr);
+    int status = bwl_query_lock_new(&lock, client->first, name, reterr);
     if (status < 0)
         return status;
     status = break_hold(lock, id, reterr);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "core/glob.h"
 #include "engine/host.h"
 
 typedef struct bwl_transaction bwl_transaction; /* protocol/store/transaction.h */
@@ -18,6 +19,8 @@ typedef struct bwl_holder {
     bwl_ms   left_ms; /* BWL_NEVER: no expiry in the store */
     bwl_ms   since_ms;
     int64_t  pid;
+    int64_t  command_pid; /* see `command` */
+    uint32_t waiting;     /* requests in the queue behind the holder */
     uint64_t fence;
     uint64_t id; /* of the hold; 0: it cannot be identified or force released */
     char     user[BWL_HOLDER_TEXT_MAX];
@@ -26,6 +29,26 @@ typedef struct bwl_holder {
     char     note[BWL_HOLDER_TEXT_MAX];
 } bwl_holder;
 
+/* One held name. */
+typedef struct bwl_listed {
+    char       name[BWL_NAME_MAX + 1];
+    bwl_holder holder;
+} bwl_listed;
+
+/* A list of the held names, which the engine fills step by step: see engine/listing.h. */
+typedef struct bwl_listing {
+    char        pattern[BWL_GLOB_MAX + 1];
+    bwl_listed *found; /* by the latest step */
+    size_t      count;
+    size_t      room;
+    uint64_t    looked_at; /* keys so far */
+    uint64_t    total;     /* of about so many; 0: not known */
+    uint64_t    position;  /* the engine's, at first 0 */
+    void       *walk;      /* the engine's; NULL, or freed by forget */
+    bool        is_at_end;
+    bwl_fault   fault; /* of the latest step; status OK: none */
+} bwl_listing;
+
 /* The kind of store, whatever the scheme of its URL.  A switch over this has a case for each. */
 typedef enum bwl_engine_kind {
     BWL_ENGINE_THREAD = 1,
@@ -33,6 +56,26 @@ typedef enum bwl_engine_kind {
     BWL_ENGINE_REDIS,   /* one server, the primary of a service, or a cluster */
     BWL_ENGINE_REDLOCK, /* several servers                                    */
 } bwl_engine_kind;
+
+/* What people see of the locks. */
+typedef struct bwl_engine_view {
+    /* Starts a holder query, on a lock that was prepared and never acquired.  True: it is complete;
+     * false: query_done() will be called, or was called already.  NULL: `who` needs no query. */
+    bool (*look)(bwl_engine_lock *lock);
+
+    /* The result of a completed holder query.  Never blocks. */
+    int (*who)(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
+
+    /* Starts the next step of lock->listing, on a lock that was prepared and never acquired.  A
+     * step looks at some hundred keys at most, and appends the held names of the pattern to
+     * `found`.  After a step with a fault, the next one repeats it.  True: it is complete; false:
+     * query_done() will be called, or was called already. */
+    bool (*list)(bwl_engine_lock *lock);
+
+    /* Shows the command that a held lock works for, without waiting for a reply; 0: none.  NULL:
+     * the store does not show it. */
+    void (*command)(bwl_engine_lock *lock, int64_t pid);
+} bwl_engine_view;
 
 typedef struct bwl_engine {
     const char         *scheme;
@@ -89,17 +132,12 @@ typedef struct bwl_engine {
      * is short.  NULL: not supported. */
     bool (*await)(bwl_host *host, bwl_ms until);
 
-    /* Starts a holder query, on a lock that was prepared and never acquired.  True: it is complete;
-     * false: query_done() will be called, or was called already.  NULL: `who` needs no query. */
-    bool (*look)(bwl_engine_lock *lock);
-
     /* Sends one command about a key of the caller's, on a lock that is never acquired, of a client
      * without other users.  True: it is complete; false: query_done() will be called, or was called
      * already.  NULL: the store has only locks. */
     bool (*step)(bwl_engine_lock *lock, bwl_transaction *transaction);
 
-    /* The result of a completed holder query.  Never blocks. */
-    int (*who)(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
+    bwl_engine_view view;
 
     /* Starts the forced release of the hold that the query showed, and of no other hold.  True: it
      * is complete; false: query_done() will be called, or was called already.  NULL: the store's

@@ -70,14 +70,15 @@ struct bwl_host {
 };
 
 struct bwl_engine_lock {
-    bwl_host *host;
-    bwl_hold  hold;
-    void     *part;          /* the engine's data */
-    uint32_t  latest_tag;    /* of the machine's latest command */
-    bool      in_background; /* it is being released without a waiting caller */
-    uint16_t  name_size;
-    char      name[BWL_NAME_MAX + 1];
-    bwl_fault why; /* the store's latest error; its status is not set */
+    bwl_host           *host;
+    bwl_hold            hold;
+    void               *part;          /* the engine's data */
+    uint32_t            latest_tag;    /* of the machine's latest command */
+    bool                in_background; /* it is being released without a waiting caller */
+    struct bwl_listing *listing;       /* of a lock that lists names; NULL */
+    uint16_t            name_size;
+    char                name[BWL_NAME_MAX + 1];
+    bwl_fault           why; /* the store's latest error; its status is not set */
 };
 
 /* Reads the clock, which counts suspend, in milliseconds; also stores it in host->latest. */

@@ -32,6 +32,11 @@ static bool is_store_lock(const bwl_lock *lock)
     return lock->group != NULL && lock->group->store == lock;
 }
 
+bwl_lock *bwl_lock_in_store(bwl_lock *lock)
+{
+    return lock->group != NULL ? lock->group->store : lock;
+}
+
 static const bwl_lock_group_calls group_calls;
 
 static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t name_size)

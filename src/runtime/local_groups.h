@@ -19,3 +19,7 @@
  * acquire `waits`, and the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault);
+
+/* The lock that holds the name in the store for this one: itself, or that of its group.  NULL: none
+ * at the moment. */
+bwl_lock *bwl_lock_in_store(bwl_lock *lock);

@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "engine/listing.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->saw_foreign        = false;
     lock->reads_wall         = reads_wall(&lock->base.hold);
     lock->user               = NULL;
+    lock->base.listing       = NULL;
     lock->face               = (bwl_lock_face){ .loss_fd = -1, .loss_at = BWL_NEVER };
     bwl_fault_clear(&lock->base.why);
     lock->base.name_size = (uint16_t)name_size;
@@ -129,6 +131,7 @@ void bwl_lock_free(bwl_lock *lock)
     if (lock->group != NULL)
         lock->shard->group_calls->closing(lock);
     lock->engine->forget(&lock->base);
+    bwl_listing_free(&lock->base);
     bwl_lock_detach(lock);
     link_out(lock);
     bwl_name_unpin(lock->name_pin);
@@ -614,13 +617,24 @@ void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
     const bwl_engine *engine = lock->shard->host.engine;
 
     begin_query(lock, operation);
-    end_query(lock, engine->look == NULL || engine->look(&lock->base));
+    end_query(lock, engine->view.look == NULL || engine->view.look(&lock->base));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)
 {
     begin_query(lock, operation);
     end_query(lock, lock->shard->host.engine->step(&lock->base, transaction));
+}
+
+void bwl_lock_list(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_listing *listing = lock->base.listing;
+
+    assert(!listing->is_at_end);
+    listing->count        = 0;
+    listing->fault.status = BWL_OK;
+    begin_query(lock, operation);
+    end_query(lock, lock->shard->host.engine->view.list(&lock->base));
 }
 
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)

@@ -100,9 +100,13 @@ void bwl_lock_cancel(bwl_operation *operation);
 /* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */
 int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);
 
-/* A holder query: completes as BWL_RELEASED when engine->who has the result, else as
+/* A holder query: completes as BWL_RELEASED when engine->view.who has the result, else as
  * BWL_CANCELLED. */
 void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
+
+/* The next step of the lock's listing (engine/listing.h), which is not at its end: completes as
+ * above. */
+void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 
 /* Force releases the hold that the query showed.  The engine has break_seen. */
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);

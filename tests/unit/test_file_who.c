@@ -31,7 +31,12 @@ static void expect_nobody(void)
 {
     static const bowline_holder nobody = { .size = sizeof nobody };
 
-    assert_memory_equal(who(), &nobody, sizeof nobody);
+    assert_memory_equal(who(), &nobody, offsetof(bowline_holder, name));
+    assert_string_equal(holder.name, lock_name);
+    assert_string_equal(holder.user, "");
+    assert_string_equal(holder.host, "");
+    assert_string_equal(holder.program, "");
+    assert_string_equal(holder.note, "");
 }
 
 static void expect_us(uint64_t fence, int64_t since_ms)

@@ -50,6 +50,7 @@
 #include "base/fault.h"
 #include "engine/file/holder.h"
 #include "engine/file/kernel_queue.h"
+#include "engine/file/listing.h"
 #include "engine/file/lock_path.h"
 
 #include <errno.h>
@@ -576,6 +577,7 @@ static void file_forget(bwl_engine_lock *lock)
 {
     node *n = lock->part;
 
+    bwl_file_list_end(lock);
     if (bwl_forked(&lock->host->guard))
         bwl_file_path_close(&n->path);
     else
@@ -618,6 +620,14 @@ static int file_reach(bwl_host *host, bwl_fault *fault)
     return bwl_file_store_open(host->store, true, fault);
 }
 
+/* If it fails, the command is not shown. */
+static void file_command(bwl_engine_lock *lock, int64_t pid)
+{
+    const node *n = lock->part;
+
+    (void)bwl_file_write_command(n->path.queue.fd, n->ticket, pid);
+}
+
 static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
 {
     const node *n     = lock->part;
@@ -633,18 +643,20 @@ static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
 }
 
 const bwl_engine bwl_file_engine = {
-    .scheme     = "file",
-    .url_prefix = "file:",
-    .kind       = BWL_ENGINE_FILE,
-    .protocol   = &bwl_ticket,
-    .lock_size  = sizeof(node),
-    .open       = file_open,
-    .close      = file_close,
-    .reach      = file_reach,
-    .prepare    = file_prepare,
-    .send       = file_send,
-    .forget     = file_forget,
-    .woken      = file_woken,
-    .who        = file_who,
-    .fds        = file_fds,
+    .scheme       = "file",
+    .url_prefix   = "file:",
+    .kind         = BWL_ENGINE_FILE,
+    .protocol     = &bwl_ticket,
+    .lock_size    = sizeof(node),
+    .open         = file_open,
+    .close        = file_close,
+    .reach        = file_reach,
+    .prepare      = file_prepare,
+    .send         = file_send,
+    .forget       = file_forget,
+    .woken        = file_woken,
+    .view.who     = file_who,
+    .view.list    = bwl_file_list,
+    .view.command = file_command,
+    .fds          = file_fds,
 };

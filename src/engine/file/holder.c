@@ -18,7 +18,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { USERS_SIZE = 2048 };
+enum {
+    USERS_SIZE  = 2048,
+    WAITING_MAX = 1000, /* counted, at most: each costs a system call */
+    STAT_SIZE   = 512,
+};
 
 /* ---- from the kernel ------------------------------------------------------------------------- */
 
@@ -174,6 +178,65 @@ static pid_t find_flock_pid(const bwl_file *file)
     return found != 0 ? found : taker;
 }
 
+void bwl_file_flocks_read(bwl_file_flocks *ret_flocks)
+{
+    FILE         *locks = fopen("/proc/locks", "re");
+    char          line[256];
+    char          kind[16];
+    unsigned long inode;
+    size_t        room = 0;
+
+    *ret_flocks = (bwl_file_flocks){ .is_known = locks != NULL };
+    while (ret_flocks->is_known && fgets(line, sizeof line, locks) != NULL) {
+        const char *text = strstr(line, ": ");
+        if (text == NULL || strncmp(text, ": ->", 4) == 0 ||
+            sscanf(text, ": %15s %*s %*s %*d %*x:%*x:%lu", kind, &inode) != 2 ||
+            strcmp(kind, "FLOCK") != 0)
+            continue;
+        if (ret_flocks->count == room) {
+            room          = room == 0 ? 64 : 2 * room;
+            ino_t *inodes = realloc(ret_flocks->inodes, room * sizeof *inodes);
+            if (inodes == NULL) {
+                ret_flocks->is_known = false;
+                break;
+            }
+            ret_flocks->inodes = inodes;
+        }
+        ret_flocks->inodes[ret_flocks->count++] = inode;
+    }
+    if (locks != NULL)
+        (void)fclose(locks); /* was read only */
+}
+
+void bwl_file_flocks_free(bwl_file_flocks *flocks)
+{
+    free(flocks->inodes);
+    *flocks = (bwl_file_flocks){ .count = 0 };
+}
+
+/* The first in the queue, and the ticket that was granted last; 0: none. */
+static bwl_file_queue_first head_of_queue(const bwl_file *queue, uint64_t *ret_granted)
+{
+    bwl_file_head head = { 0 };
+
+    if (bwl_file_read_head(queue->fd, &head) != 0 || head.granted > BWL_FILE_TICKET_MAX)
+        head.granted = 0;
+    *ret_granted = head.granted;
+    return bwl_file_queue_head(queue->fd, head.granted);
+}
+
+bool bwl_file_may_be_held(const bwl_file *queue, const bwl_file_flocks *flocks)
+{
+    uint64_t granted;
+
+    if (!flocks->is_known || head_of_queue(queue, &granted).kind != BWL_FILE_NOBODY)
+        return true;
+    for (size_t i = 0; i < flocks->count; i++)
+        if (flocks->inodes[i] == queue->inode)
+            return true;
+    return false;
+}
+
 /* ---- about the holder ------------------------------------------------------------------------ */
 
 /* Without control characters: other users write the text, and a terminal may show it. */
@@ -281,6 +344,32 @@ static void compare(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_h
     }
 }
 
+/* The parent of a process; 0: unknown.  "4711 (name, any bytes) S 4700 ..." */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32];
+    char line[STAT_SIZE];
+    int  parent = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    bwl_file_read_line(path, line, sizeof line);
+    const char *end = strrchr(line, ')');
+    if (end == NULL || sscanf(end + 1, " %*c %d", &parent) != 1)
+        return 0;
+    return parent;
+}
+
+/* As for the pid: the kernel must confirm a command of this machine, as a child of the holder, or
+ * as the process that has inherited the lock. */
+static void set_command(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_holder)
+{
+    pid_t command = (pid_t)owner->command;
+
+    if (command > 0 &&
+        (kernel == 0 ? ret_holder->pid != 0 : command == kernel || parent_of(command) == kernel))
+        ret_holder->command_pid = command;
+}
+
 /* The first node of the queue is that of the ticket granted last. */
 static void set_owner(int queue_fd, const bwl_file *flocked, uint64_t ticket,
                       bwl_holder *ret_holder)
@@ -294,25 +383,23 @@ static void set_owner(int queue_fd, const bwl_file *flocked, uint64_t ticket,
     if (bwl_file_read_owner(queue_fd, &owner) && owner.fence == ticket) {
         from_owner(&owner, ret_holder);
         compare(&owner, kernel, ret_holder);
+        set_command(&owner, kernel, ret_holder);
     }
 }
 
 void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,
                           bwl_holder *ret_holder)
 {
-    bwl_file_queue_first first  = { .kind = BWL_FILE_NOBODY };
-    bwl_file_head        head   = { 0 };
-    bwl_holder           holder = { .held = false };
+    bwl_file_queue_first first   = { .kind = BWL_FILE_NOBODY };
+    uint64_t             granted = 0;
+    bwl_holder           holder  = { .held = false };
 
-    if (queue->fd >= 0) {
-        if (bwl_file_read_head(queue->fd, &head) != 0 || head.granted > BWL_FILE_TICKET_MAX)
-            head.granted = 0;
-        first = bwl_file_queue_head(queue->fd, head.granted);
-    }
+    if (queue->fd >= 0)
+        first = head_of_queue(queue, &granted);
     if (first.kind == BWL_FILE_FOREIGN) {
         set_foreign(first.pid, "by a record lock (fcntl) on the lock file", &holder);
-    } else if (first.kind == BWL_FILE_TICKET && first.ticket == head.granted) {
-        set_owner(queue->fd, flocked, head.granted, &holder);
+    } else if (first.kind == BWL_FILE_TICKET && first.ticket == granted) {
+        set_owner(queue->fd, flocked, granted, &holder);
     } else {
         pid_t pid = flocked->fd >= 0 ? find_flock_pid(flocked) : 0;
         if (pid != 0)
@@ -325,5 +412,8 @@ void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool n
         copy(holder.note, "its lock file was removed while it is held");
     }
     holder.left_ms = holder.held ? BWL_NEVER : 0;
-    *ret_holder    = holder;
+    if (holder.held && queue->fd >= 0 && granted < BWL_FILE_TICKET_MAX)
+        holder.waiting =
+            bwl_file_queue_count(queue->fd, granted + 1, BWL_FILE_TICKET_MAX, WAITING_MAX);
+    *ret_holder = holder;
 }

@@ -16,6 +16,21 @@
 #include "engine/engine.h"
 #include "engine/file/lock_path.h"
 
+/* The inodes of the files that are flocked, from /proc/locks; of any file system, so one may be
+ * that of another file.  Free them. */
+typedef struct bwl_file_flocks {
+    ino_t *inodes;
+    size_t count;
+    bool   is_known; /* false: any file may be flocked */
+} bwl_file_flocks;
+
+void bwl_file_flocks_read(bwl_file_flocks *ret_flocks);
+void bwl_file_flocks_free(bwl_file_flocks *flocks);
+
+/* False: nobody holds or awaits the lock of this file.  It costs a few calls, and find_holder
+ * more. */
+bool bwl_file_may_be_held(const bwl_file *queue, const bwl_file_flocks *flocks);
+
 /* The file with the queue, and the file that is flocked; fd -1: it is missing.  name_is_locked: the
  * name lock is held (lock_path.h). */
 void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,

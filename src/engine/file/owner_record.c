@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -252,7 +253,26 @@ static bool parse(line *from, bwl_file_owner *r)
            next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) && end == r->fence && r->fence != 0;
 }
 
-bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)
+/* Behind the record.  Without the same ticket it was written for an earlier one. */
+static uint64_t parse_command(line *from, uint64_t ticket)
+{
+    const char *value;
+    size_t      size;
+    uint64_t    pid;
+    uint64_t    of;
+
+    if (!next(from, "command=", &value, &size))
+        return 0;
+    const char *space = memchr(value, ' ', size);
+    if (space == NULL || !bwl_number_parse(&pid, value, (size_t)(space - value), INT32_MAX) ||
+        !bwl_number_parse(&of, space + 1, size - (size_t)(space + 1 - value), ticket) ||
+        of != ticket)
+        return 0;
+    return pid;
+}
+
+/* *ret_size: of the record without the command. */
+static bool read_record(int fd, bwl_file_owner *ret_record, size_t *ret_size)
 {
     char           bytes[BWL_FILE_OWNER_BYTES];
     bwl_file_owner record = { 0 };
@@ -261,6 +281,30 @@ bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)
     if (bwl_file_read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
         !parse(&from, &record))
         return false;
-    *ret_record = record;
+    *ret_size      = sizeof bytes - from.left;
+    record.command = parse_command(&from, record.fence);
+    *ret_record    = record;
     return true;
+}
+
+bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)
+{
+    size_t size;
+
+    return read_record(fd, ret_record, &size);
+}
+
+bool bwl_file_write_command(int fd, uint64_t ticket, int64_t pid)
+{
+    char           bytes[BWL_FILE_OWNER_BYTES];
+    bwl_file_owner record;
+    size_t         before;
+
+    if (!read_record(fd, &record, &before) || record.fence != ticket)
+        return false;
+    int size = snprintf(bytes, sizeof bytes, "command=%lld %llu\n", (long long)pid,
+                        (unsigned long long)ticket);
+    if (size < 0 || before + (size_t)size > sizeof bytes)
+        return false;
+    return pwrite(fd, bytes, (size_t)size, (off_t)(BWL_FILE_HEAD_BYTES + before)) == size;
 }

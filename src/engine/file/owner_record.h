@@ -14,6 +14,8 @@
  *                boot=    the boot that `since` counts from: /proc/sys/kernel/random/boot_id
  *                since=   when the lock was taken: milliseconds, CLOCK_BOOTTIME
  *                end=     the ticket once more
+ *                command= a pid, a space, the ticket (bowline_hold_set_command); added later,
+ *                         if at all
  *
  * The holder writes the bytes from 18 on when it takes the lock.  A release writes nothing: the
  * record names the holder only while the kernel has the lock of that ticket (kernel_queue.h).  A
@@ -48,6 +50,7 @@ typedef struct bwl_file_owner {
     uint64_t uid;
     uint64_t pid;
     uint64_t since; /* CLOCK_BOOTTIME of the boot with this id                                   */
+    uint64_t command; /* 0: none */
     char     host[BWL_FILE_TEXT_MAX];
     char     program[BWL_FILE_TEXT_MAX];
     char     boot[BWL_FILE_BOOT_MAX];
@@ -79,3 +82,6 @@ int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted,
 
 /* False: there is no complete record. */
 bool bwl_file_read_owner(int fd, bwl_file_owner *ret_owner);
+
+/* Adds the command to the record of this ticket.  False: there is no such record, or an error. */
+bool bwl_file_write_command(int fd, uint64_t ticket, int64_t pid);

@@ -404,7 +404,7 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .scheme = (scheme_), .url_prefix = scheme_ "://", .has_lease = true, .open = bwl_redis_open,  \
     .share = bwl_redis_share, .close = bwl_redis_close, .prepare = prepare, .send = send_command, \
     .forget = forget, .withdraw = withdraw, .woken = woken, .flush = flush,                       \
-    .connect = start_connecting, .look = bwl_redis_holder_query, .who = bwl_redis_who,            \
+    .connect = start_connecting, .view.look = bwl_redis_holder_query, .view.who = bwl_redis_who,  \
     .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                             \

@@ -16,6 +16,7 @@
  * Lock order: a client's mutex, then the table's latch.
  */
 #include "engine/engine.h"
+#include "engine/listing.h"
 #include "protocol/local_lock.h"
 #include "core/text.h"
 #include "base/clock.h"
@@ -26,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_MIN = 64 };
+enum { BUCKETS_MIN = 64, LISTED_BUCKETS = 1024 };
 
 typedef struct node node;
 
@@ -47,6 +48,7 @@ struct node { /* a lock in the queue of its name: the engine's part of a lock */
     node    *next_granted; /* in the list of its client                                       */
     uint64_t fence;
     uint64_t hash;
+    bwl_ms   since;   /* when it was granted */
     bool     granted; /* and its client does not know yet                                   */
 };
 
@@ -192,6 +194,7 @@ static void grant(table *t, node *p)
     thread_store *store = p->lock->host->store;
 
     p->fence        = ++t->fence;
+    p->since        = bwl_clock_now();
     p->granted      = true;
     p->next_granted = store->granted;
     store->granted  = p;
@@ -244,6 +247,7 @@ static bwl_answer join(table *t, node *p, bool may_wait, uint64_t *ret_number)
     if (!is_free)
         return BWL_NO;
     p->fence    = ++t->fence;
+    p->since    = p->lock->host->latest;
     *ret_number = p->fence;
     return BWL_YES;
 }
@@ -349,6 +353,19 @@ static void thread_woken(bwl_host *client)
     }
 }
 
+/* latched: the holder of the name. */
+static void describe(const entry *e, bwl_holder *ret_holder)
+{
+    bwl_ms now  = bwl_clock_now();
+    *ret_holder = (bwl_holder){ .held     = true,
+                                .left_ms  = BWL_NEVER,
+                                .since_ms = now > e->first->since ? now - e->first->since : 0,
+                                .fence    = e->first->fence };
+
+    for (const node *p = e->first->next; p != NULL; p = p->next)
+        ret_holder->waiting++;
+}
+
 static int thread_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
     node *p = lock->part;
@@ -356,11 +373,35 @@ static int thread_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *
     (void)fault; /* nothing can go wrong */
     table *t    = latched(lock);
     entry *e    = *find(t, lock, p->hash);
-    *ret_holder = (bwl_holder){ .held = e != NULL, .left_ms = e != NULL ? BWL_NEVER : 0 };
+    *ret_holder = (bwl_holder){ .held = false };
     if (e != NULL)
-        ret_holder->fence = e->first->fence;
+        describe(e, ret_holder);
     (void)pthread_mutex_unlock(&t->latch);
     return BWL_OK;
+}
+
+/* A step is a part of the buckets.  When the table grows, an entry moves to a bucket that is not
+ * before its old one, so none that stays is left out. */
+static bool thread_list(bwl_engine_lock *lock)
+{
+    bwl_listing *listing = lock->listing;
+    table       *t       = latched(lock);
+    size_t       end     = listing->position + LISTED_BUCKETS;
+
+    listing->total = t->count;
+    for (size_t i = listing->position; i < end && i < t->buckets_count; i++)
+        for (const entry *e = t->buckets[i]; e != NULL; e = e->next) {
+            bwl_listed *listed = bwl_listing_wants(listing, e->name, e->name_size)
+                                     ? bwl_listing_add(listing, e->name, e->name_size)
+                                     : NULL;
+            listing->looked_at++;
+            if (listed != NULL)
+                describe(e, &listed->holder);
+        }
+    listing->position  = end;
+    listing->is_at_end = end >= t->buckets_count;
+    (void)pthread_mutex_unlock(&t->latch);
+    return true;
 }
 
 const bwl_engine bwl_thread_engine = {
@@ -375,5 +416,6 @@ const bwl_engine bwl_thread_engine = {
     .send       = thread_send,
     .forget     = thread_forget,
     .woken      = thread_woken,
-    .who        = thread_who,
+    .view.who   = thread_who,
+    .view.list  = thread_list,
 };

@@ -97,6 +97,20 @@ def test_the_update_page_shows_its_example_and_cpp_code_that_compiles():
     assert built.returncode == 0, built.stderr
 
 
+# ---- pictures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not LAB, reason="this build has no lab")
+def test_the_pictures_of_why_setnx_breaks_are_those_of_the_lab(tmp_path):
+    made = run([SOURCE / "tools" / "lab_pictures.py", LAB, str(tmp_path)])
+    assert made.returncode == 0, made.stderr
+    drawn = {page.name: page.read_text() for page in tmp_path.glob("*.svg")}
+    kept = {page.name: page.read_text() for page in (SOURCE / "docs/explanation/why-setnx").glob("*.svg")}
+    assert len(kept) == 10 and drawn == kept, "make docs draws them anew"
+    page = (SOURCE / "docs/explanation/why-setnx-breaks.md").read_text(encoding="utf-8")
+    assert [name for name in kept if not name.endswith(".zh-CN.svg") and f"why-setnx/{name}" not in page] == []
+
+
 # ---- manual pages ----------------------------------------------------------------------------------
 
 

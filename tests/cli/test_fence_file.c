@@ -193,38 +193,6 @@ static int tear_down(void **state)
 
 FIXTURE(set_up, tear_down)
 
-TEST(fence_file_refuses_a_lower_fence)
-{
-    assert_int_equal(check("f", 5), 0);
-    assert_string_equal(content_of("f"), "bowline fence 5\n");
-    assert_int_equal(check("f", 5), 0);
-    assert_int_equal(check("f", 4), EXIT_LOST);
-    assert_string_equal(content_of("f"), "bowline fence 5\n");
-    assert_int_equal(check("f", 10), 0);
-    assert_string_equal(content_of("f"), "bowline fence 10\n");
-    assert_int_equal(check("f", 9), EXIT_LOST);
-    assert_int_equal(check("f", UINT64_MAX), 0);
-    assert_int_equal(check("f", UINT64_MAX - 1), EXIT_LOST);
-    assert_int_equal(check("f", UINT64_MAX), 0);
-    assert_string_equal(content_of("f"), "bowline fence 18446744073709551615\n");
-}
-
-TEST(fence_file_highest_can_be_read)
-{
-    uint64_t seen = 0;
-    failure  is;
-
-    assert_int_equal(fence_file_seen(&seen, "f", &is), -1);
-    assert_int_equal(is.code, EXIT_FAILED);
-    assert_int_equal(access("f", F_OK), -1);
-    assert_int_equal(check("f", 12), 0);
-    int fd = open("f", O_RDWR | O_CLOEXEC);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(fence_file_seen(&seen, "f", &is), 0); /* although the file is locked */
-    assert_true(seen == 12);
-    assert_int_equal(close(fd), 0);
-}
-
 TEST(fence_file_stays_the_same_file_with_its_mode)
 {
     struct stat before, after;

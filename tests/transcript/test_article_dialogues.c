@@ -74,15 +74,6 @@ static const story stories[] = {
     { "setnx_del_release_not_now_is_repeated", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
       "DELETE -> yes; RELEASED; over" },
-    { "setnx_del_expire_release", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> yes; RELEASED; "
-      "over" },
-    { "setnx_del_expire_with_an_existing_key", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> no; BUSY; over" },
-    { "setnx_del_expire_acquire_without_a_reply", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> cut; UNKNOWN; over" },
-    { "setnx_del_expire_acquire_not_now", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> retry; NOT_NOW; over" },
     /* The present value of the key was never ours. */
     { "after_a_delete_of_a_missing_key_the_lock_was_not_ours", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
@@ -110,19 +101,10 @@ static const story stories[] = {
     { "set_nx_ex_release", &bwl_set_nx_ex, NULL,
       "acquires, for 100; SET_IF_ABSENT as A -> no; +5 SET_IF_ABSENT as B -> yes; HELD until 9903; "
       "releases; DELETE -> yes; RELEASED; over" },
-    { "set_nx_ex_release_of_a_missing_key", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 9898; releases; DELETE -> no; LOST; "
-      "over" },
     { "set_nx_ex_without_a_reply", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A -> cut; UNKNOWN; over" },
     { "set_nx_ex_not_sent", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A -> unsent; UNREACHABLE; over" },
-    { "set_nx_ex_release_refused", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 9898; releases; DELETE -> refused; "
-      "STORE_REFUSED; over" },
-    { "set_nx_ex_release_without_a_reply", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 9898; releases; DELETE -> cut; "
-      "UNKNOWN; over" },
     { "stamp_del_set", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> +3 yes; HELD until 9898; +9895 LOST; over" },
     { "stamp_del_set_within_a_second", &bwl_setnx_stamp_del, NULL,
@@ -158,15 +140,10 @@ static const story stories[] = {
     { "stamp_del_second_stamp_is_of_its_own_time", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> +2500 no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> "
       "yes; SETNX of 12 -> yes; HELD until 11898; releases; DELETE -> yes; RELEASED; over" },
-    { "stamp_del_release_of_a_missing_key", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> no; LOST; over" },
     { "stamp_del_not_now", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> retry; NOT_NOW; over" },
     { "stamp_del_without_a_reply", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> cut; UNKNOWN; over" },
-    { "stamp_del_release_without_a_reply", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> cut; UNKNOWN; "
-      "over" },
     { "watch_lease_counts_from_the_expire", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> +5 yes; EXPIRE -> +2 yes; HELD until 9903" },
     { "watch_key_is_missing_at_expire", &bwl_setnx_expire_watch, NULL,
@@ -221,8 +198,6 @@ static const story stories[] = {
     { "getset_set", &bwl_setnx_getset, NULL,
       "+300 acquires, once; SETNX of 10 -> +3 yes; HELD until 9898; releases; DELETE -> yes; "
       "RELEASED; over" },
-    { "getset_release_of_a_missing_key", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> no; LOST; over" },
     { "getset_expires_now", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 0; FIND_NO_EXPIRY -> yes; SWAP of 10 "
       "-> shows 0; HELD until 9898" },
@@ -270,6 +245,11 @@ static const story stories[] = {
     { "getset_foreign_value_has_not_expired", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows foreign; BUSY; "
       "over" },
+    { "setnx_getset_does_not_change_a_foreign_value", &bwl_setnx_getset, NULL,
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows foreign; BUSY; over" },
+    { "setnx_getset_does_not_change_a_key_with_an_expiry", &bwl_setnx_getset, NULL,
+      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows foreign; "
+      "BUSY; over" },
     { "key_with_an_expiry_is_not_taken", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> shows "
       "foreign; BUSY; over" },
@@ -356,14 +336,6 @@ static const story stories[] = {
       "of 11 -> no; LOST; over" },
     { "getset_server_rounds_down_a_start", &bwl_setnx_getset, &server_beginning,
       "acquires, once; TAKE_TIMESTAMP -> yes 1700000000; HELD until 8897" },
-    { "getset_release_without_a_reply", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; DELETE -> cut; UNKNOWN; "
-      "over" },
-    { "setnx_getset_does_not_change_a_foreign_value", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows foreign; BUSY; over" },
-    { "setnx_getset_does_not_change_a_key_with_an_expiry", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows foreign; "
-      "BUSY; over" },
 };
 
 ROWS(stories, play_row)

@@ -75,22 +75,6 @@ static const story stories[] = {
     { "symfony_has_no_fence", &bwl_symfony, &usual_terms,
       "acquires, once; ZSET_TAKE as A -> +3 yes 12; HELD until 29698; +10000 ZSET_EXTEND as A -> "
       "yes; reads; 29698 left; releases; ZSET_RELEASE as A -> yes; RELEASED; over" },
-    { "symfony_resolves_with_the_same_command", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A -> +100 cut; +5 ZSET_TAKE as A -> +7 yes; HELD until 29698" },
-    { "symfony_extend_of_a_foreign_value_is_LOST", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; extends to 60000; ZSET_EXTEND as A "
-      "for 60000 -> no; LOST; over" },
-    { "symfony_extend_without_a_reply", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; extends to 60000; ZSET_EXTEND as A "
-      "for 60000 -> cut; UNKNOWN; reads; 29698 left; error UNKNOWN" },
-    { "symfony_release_of_a_foreign_value_is_LOST", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; releases; ZSET_RELEASE as A -> no; "
-      "LOST; over" },
-    { "symfony_not_now", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A -> retry; NOT_NOW; over" },
-    { "symfony_release_interrupts_an_extension", &bwl_symfony, &usual_terms,
-      "acquires, once; ZSET_TAKE as A -> yes; HELD until 29698; extends to 60000; ZSET_EXTEND as A "
-      "for 60000; releases; ZSET_RELEASE as A for 60000 -> yes -> yes; RELEASED; over" },
     { "local_waiter_is_QUEUED_then_HELD", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, for 9000; ENQUEUE -> is QUEUED; +5 pushes until 9000; HELD until 9000, fence 5; "
       "pushes until 9500; reads; 9495 left; +10 releases; LEAVE -> until 0; RELEASED; over" },
@@ -344,9 +328,6 @@ static const story stories[] = {
     { "redlock_time_for_late_replies_begins_with_the_majority", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> +1 1 no -> +500 2 yes -> +1 3 yes; HELD until "
       "29698" },
-    { "redlock_release_waits_for_the_deciding_reply", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 yes; RELEASED; over" },
     { "local_waiter_extends_after_a_failed_extension", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
       "-> is NOT_NOW; NOT_NOW; extends to 60000; EXTEND -> until 60000; HELD until 60000, fence "

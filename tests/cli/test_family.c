@@ -1,5 +1,6 @@
 /*
- * test_family.c -- the processes of a command are found in any group, signalled, and counted.
+ * test_family.c -- the processes of a command are found in any group, signalled, and counted;
+ * test_stop.py has the whole command.
  *
  * The command of a test is a child of the test, as it would be of bowline. Each process writes a
  * byte into a pipe when it is in its place, and then sleeps for ever.
@@ -18,7 +19,7 @@
 
 #include "cli/run/child.h"
 
-enum { USER_NOBODY = 65534, HOPS_MAX = 8000 };
+enum { USER_NOBODY = 65534 };
 
 static int   ready[2];
 static child c;
@@ -177,23 +178,6 @@ __attribute__((constructor)) static void add_counts(void)
         suite_add_row(counted[i].name, test_count, &counted[i]);
 }
 
-/* The process belongs to the command by group and by parent; both end. */
-TEST(family_is_killed_whole)
-{
-    int ended = 0, status;
-
-    start(leave_twice);
-    wait_until_ready(2);
-    (void)count_of(SIGKILL);
-    while (ended < 2) {
-        assert_true(waitpid(-1, &status, 0) > 0);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        ended++;
-    }
-    c.is_running = false;
-    assert_int_equal(count_of(0), 0);
-}
-
 TEST(family_outside_gets_the_signal_and_the_group_does_not)
 {
     int   status;
@@ -207,25 +191,6 @@ TEST(family_outside_gets_the_signal_and_the_group_does_not)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     assert_int_equal(kill(c.pid, 0), 0);
     assert_int_equal(waitpid(c.pid, &status, WNOHANG), 0);
-}
-
-/* `sidecar & exec bowline run ...`: processes that were there before the command do not belong to
- * it, and orphans cannot be distinguished. */
-TEST(family_excludes_earlier_children)
-{
-    pid_t elder = fork();
-
-    assert_true(elder >= 0);
-    if (elder == 0)
-        sleep_for_ever();
-    wait_until_ready(1);
-    start(leave_twice);
-    wait_until_ready(2);
-    c.had_children = true;
-    assert_int_equal(count_of(0), 1);
-    family_forget(&known);
-    c.had_children = false;
-    assert_int_equal(count_of(0), 3);
 }
 
 /* Found before its parents ended, it stays known. */
@@ -264,19 +229,6 @@ TEST(family_does_not_signal_an_ended_group)
     c.group_is_over = false;
 }
 
-/* Forks and exits as fast as it can; with a bound, because each process takes a pid. */
-static void hop(void)
-{
-    if (fork() != 0)
-        return;
-    (void)setsid();
-    (void)!write(ready[1], "r", 1);
-    for (int hops = 0; hops < HOPS_MAX; hops++)
-        if (fork() != 0)
-            _exit(0);
-    _exit(0);
-}
-
 /* The command and its group have ended: the number may be reused. */
 static void end_command(void)
 {
@@ -284,18 +236,6 @@ static void end_command(void)
     assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
     c.is_running    = false;
     c.group_is_over = true;
-}
-
-/* A scan never finds it, but there is always one. */
-TEST(family_that_forks_all_the_time_is_killed)
-{
-    start(hop);
-    wait_until_ready(2);
-    end_command();
-    while (count_of(SIGKILL) > 0)
-        continue;
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    assert_int_equal(errno, ECHILD);
 }
 
 /* Another file system hides its directory in /proc, in a mount namespace of this test. */

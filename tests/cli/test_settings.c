@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -172,47 +171,4 @@ TEST(settings_are_found_without_HOME)
     (void)setenv("XDG_CONFIG_HOME", "relative", 1);
     (void)setenv("HOME", directory, 1);
     assert_int_equal(find(&(run_options){ .url = "file:" }), 0);
-}
-
-TEST(settings_file_that_cannot_be_opened_is_an_error)
-{
-    struct rlimit before;
-    struct rlimit none;
-
-    write_file("url = file:\n");
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    none = (struct rlimit){ 0, before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int status = find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 });
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(status, -1);
-    assert_non_null(strstr(is.what.text, "cannot be read"));
-    assert_non_null(strstr(is.why.text, "Too many open files"));
-}
-
-/* A directory in place of the file, and another kind of file on the path. */
-TEST(settings_are_read_from_a_regular_file_only)
-{
-    assert_int_equal(find(&(run_options){ .url_file = directory }), -1);
-    assert_int_equal(is.code, EXIT_FAILED);
-    write_file("");
-    char below[160];
-    (void)snprintf(below, sizeof below, "%s/below", file);
-    assert_int_equal(find(&(run_options){ .url_file = below }), -1);
-    assert_non_null(strstr(is.why.text, "No such file"));
-}
-
-/* Only root can change the owner of a file. */
-TEST(settings_of_another_user_are_refused)
-{
-    if (geteuid() != 0)
-        skip();
-    write_file("url = file:/tmp\n");
-    assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
-    assert_string_equal(found.url, "file:/tmp");
-    assert_int_equal(chown(file, 65534, 65534), 0);
-    assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), -1);
-    assert_string_not_equal(found.url, "file:/tmp");
-    assert_non_null(strstr(is.what.text, "is not trusted"));
-    assert_non_null(strstr(is.why.text, "it belongs to user 65534"));
 }

@@ -191,22 +191,6 @@ ENGINE_TEST(end_read_by_a_waiting_thread_is_reported_to_the_loop)
     waiter_must_release(&w);
 }
 
-ENGINE_TEST(next_event_refuses_wrong_arguments)
-{
-    bowline_client *client = engine_client(THE_ENGINE, NULL);
-    bowline_event   event  = { .size = sizeof event };
-    bowline_error   error  = { 0 };
-
-    assert_status(BOWLINE_USAGE, bowline_next_event(NULL, &event, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_next_event(client, NULL, &error), &error);
-    event.size--;
-    assert_status(BOWLINE_USAGE, bowline_next_event(client, &event, &error), &error);
-    assert_non_null(strstr(error.text, "sizeof(bowline_event)"));
-    assert_status(BOWLINE_USAGE, bowline_hold_lost_fd(NULL, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_hold_check(NULL, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_wakeup_fd(NULL, &error), &error);
-}
-
 /* ---- a loss ---------------------------------------------------------------------------------- */
 
 static void assert_loss(bowline_event event, const bowline_hold *hold)

@@ -7,6 +7,8 @@
 #include "tests/lib/inside.h"
 #include "tests/lib/fork_safe.h"
 
+#include <bowline/update.h>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,6 +66,11 @@ static void family_end(family *f)
 #define IS_FORKED(call)      child_expects(&bad, (call) == BOWLINE_FORKED, #call)
 #define CHILD_EXPECTS(true_) child_expects(&bad, (true_), #true_)
 
+static int never(bowline_change *change, void *context)
+{
+    return BOWLINE_UPDATE_LEAVE;
+}
+
 /* No call may wait for the client's mutex: a thread that the child does not have may own it. */
 static int use_hold(void *arg)
 {
@@ -81,6 +88,12 @@ static int use_hold(void *arg)
     IS_FORKED(bowline_acquire_start(&op, f->client, "x", NULL, NULL));
     IS_FORKED(bowline_who(f->client, "x", &holder, &error));
     IS_FORKED(bowline_who_start(&op, f->client, "x", &error));
+    IS_FORKED(bowline_ping(f->client, 0, &error));
+    IS_FORKED(bowline_break(f->client, "n", 7, &error));
+    IS_FORKED(bowline_flush_releases(f->client, 0, &error));
+    IS_FORKED(bowline_update(f->client, "k", never, NULL, NULL, &error));
+    IS_FORKED(bowline_yield(f->hold, BOWLINE_DEFAULT, NULL));
+    IS_FORKED(bowline_yield_start(&op, f->hold, BOWLINE_DEFAULT, NULL));
     IS_FORKED(bowline_extend(f->hold, 0, &error));
     IS_FORKED(bowline_extend_start(&op, f->hold, 0, NULL));
     CHILD_EXPECTS(bowline_hold_left_ms(f->hold) == 0);
@@ -97,6 +110,7 @@ static int use_hold(void *arg)
     CHILD_EXPECTS(bowline_timeout_ms(f->client) == BOWLINE_FOREVER);
     IS_FORKED(bowline_dispatch(f->client, 1000, NULL));
     IS_FORKED(bowline_release_start(&op, f->hold, NULL));
+    IS_FORKED(bowline_release_nowait(f->hold, &error));
     IS_FORKED(bowline_release(f->hold, &error));
     CHILD_EXPECTS(hold == NULL && op == NULL && event.kind == 0 && holder.held == 0);
     if (f->closes)

@@ -1,6 +1,6 @@
 /*
  * test_arguments.c -- the argument checks of every public function: a table with a row for each
- * argument and the word that the error text contains; options of every size; and a forked child.
+ * argument and the word that the error text contains; and options of every size.
  *
  * The test has one client on thread:, with a held lock and an acquire that waits for it.
  */
@@ -10,8 +10,6 @@
 #include <bowline/update.h>
 
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static bowline_client    *client;
 static bowline_hold      *hold;
@@ -46,6 +44,7 @@ static bowline_holder     holder = { .size = sizeof(bowline_holder) };
 static bowline_holder     small  = { .size = sizeof(bowline_holder) - 1 };
 static bowline_event      event  = { .size = sizeof(bowline_event) };
 static bowline_event      large  = { .size = sizeof(bowline_event) + 1 };
+static bowline_event      short_ = { .size = sizeof(bowline_event) - 1 };
 static int64_t            ms     = 4711;
 
 static int compute(bowline_change *change, void *context)
@@ -132,6 +131,7 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_next_event(NULL, &event, e), USAGE, "client")                                      \
     X(bowline_next_event(client, NULL, e), USAGE, "place")                                       \
     X(bowline_next_event(client, &large, e), USAGE, "sizeof(bowline_event)")                     \
+    X(bowline_next_event(client, &short_, e), USAGE, "sizeof(bowline_event)")                    \
     X(bowline_break(NULL, "n", 7, e), USAGE, "client")                                           \
     X(bowline_break(client, NULL, 7, e), USAGE, "name")                                          \
     X(bowline_break(client, "n", 0, e), USAGE, "not 0")                                          \
@@ -258,35 +258,4 @@ TEST(options_of_every_size_are_read)
         assert_int_equal(
             bowline_acquire(&none, client, "x", &(bowline_acquire_options){ .size = size }, &error),
             BOWLINE_USAGE);
-}
-
-/* ---- after fork ------------------------------------------------------------------------------ */
-
-/* In the child: how many calls did not return FORKED; the others: conformance/engines_fork. */
-static int use_everything(void)
-{
-    int wrong = 0;
-
-    wrong += bowline_ping(client, 0, &error) != BOWLINE_FORKED;
-    wrong += strstr(error.text, "fork") == NULL;
-    wrong += bowline_break(client, "n", 7, &error) != BOWLINE_FORKED;
-    wrong += bowline_flush_releases(client, 0, &error) != BOWLINE_FORKED;
-    wrong += bowline_update(client, "k", compute, NULL, NULL, &error) != BOWLINE_FORKED;
-    wrong += bowline_yield(hold, BOWLINE_DEFAULT, NULL) != BOWLINE_FORKED;
-    wrong += bowline_yield_start(&no_op, hold, BOWLINE_DEFAULT, NULL) != BOWLINE_FORKED;
-    wrong += bowline_who_finish(&holder, looking, &error) != BOWLINE_FORKED;
-    wrong += bowline_release_nowait(hold, &error) != BOWLINE_FORKED;
-    return wrong;
-}
-
-TEST(every_call_in_a_child_returns_forked)
-{
-    int status;
-
-    pid_t child = fork();
-    if (child == 0)
-        _exit(use_everything());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 0);
-    assert_true(bowline_hold_left_ms(hold) > 0);
 }

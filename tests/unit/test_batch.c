@@ -1,79 +1,12 @@
 /*
- * test_batch.c -- many extensions as one command: the written bytes, and the accepted replies.
+ * test_batch.c -- many extensions as one command: the room for it, and the accepted replies.
+ * tests/session compares the command.
  */
 #include "engine/redis/wire/commands.h"
-#include "engine/redis/wire/queue.h"
-#include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/key.h"
 #include "tests/lib/suite.h"
 
-#include <stdio.h>
-
-#define SESSION "SSSSSSSSS"
-#define TOKEN   "AAAAAAAAAAAAAAAAAAAAAA"
-#define VALUE   "b1:" SESSION "AAAAAAAAAAAAAAAA"
-#define SHA1    bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].sha1
-#define TEXT    bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].text
-
 enum { COUNT = 4 };
-
-/* Two keys "a" and "b", and `rest`. */
-static void write_two(bwl_resp_writer *writer, const bwl_redis_command_args *q, bool use_eval)
-{
-    bwl_batch_write_begin(writer, 2, use_eval);
-    bwl_resp_write_bulk(writer, "a", 1);
-    bwl_resp_write_bulk(writer, "b", 1);
-    bwl_redis_write_value(writer, q);
-    bwl_redis_write_value(writer, q);
-    bwl_resp_write_integer(writer, 3000);
-}
-
-/* The arguments of the command, each followed by a bar. */
-static void assert_words(const bwl_redis_command_args *q, bool use_eval, const char *wanted)
-{
-    char            bytes[8192];
-    char            is[4096];
-    size_t          size   = 0;
-    bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
-    bwl_resp_scan   scan   = { 0 };
-    bwl_resp_cursor cursor;
-    bwl_resp_value  value;
-
-    write_two(&writer, q, use_eval);
-    assert_false(writer.overflowed);
-    assert_true(writer.size <= bwl_batch_size_max(2, 2));
-    assert_int_equal(bwl_resp_scan_bytes(&scan, bytes, writer.size), BWL_RESP_OK);
-    assert_int_equal(scan.size, writer.size);
-    cursor = bwl_resp_begin(bytes, writer.size);
-    assert_true(bwl_resp_next(&cursor, &value));
-    while (bwl_resp_next(&cursor, &value)) {
-        memcpy(is + size, value.text, value.size);
-        size += value.size;
-        is[size++] = '|';
-    }
-    is[size] = '\0';
-    assert_string_equal(is, wanted);
-}
-
-TEST(batch_is_keys_then_values_then_the_lease)
-{
-    bwl_redis_command_args q = { .command = REDIS_EXTEND_IF_MINE, .token = TOKEN };
-    char                   wanted[4096];
-
-    (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", SHA1);
-    assert_words(&q, false, wanted);
-    (void)snprintf(wanted, sizeof wanted, "EVAL|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", TEXT);
-    assert_words(&q, true, wanted);
-}
-
-TEST(batch_of_a_queue_has_its_values)
-{
-    bwl_queue_self         self = { .session = SESSION };
-    bwl_redis_command_args q    = { .command = REDIS_QUEUE_EXTEND, .token = TOKEN, .self = &self };
-    char                   wanted[4096];
-
-    (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" VALUE "|" VALUE "|3000|", SHA1);
-    assert_words(&q, false, wanted);
-}
 
 TEST(batch_buffer_fits_the_longest_command)
 {

@@ -1,57 +1,11 @@
 /*
- * test_transaction.c -- the commands of an update, byte for byte, and their replies: only exactly
- * the expected reply is accepted.
+ * test_transaction.c -- the room for the commands of an update, and their replies: only exactly the
+ * expected reply is accepted.  tests/session compares the commands.
  */
 #include "engine/redis/wire/transaction.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-
-static bwl_transaction_args args(bwl_transaction_command command, bwl_ms lasts_ms)
-{
-    return (bwl_transaction_args){
-        .command    = command,
-        .key        = "k\0y",
-        .key_size   = 3,
-        .value      = "v\0l",
-        .value_size = 3,
-        .lasts_ms   = lasts_ms,
-    };
-}
-
-/* In the text '#' stands for a NUL, a space for CR LF. */
-static void assert_written(bwl_transaction_command command, bwl_ms lasts_ms, const char *text)
-{
-    char                 bytes[512];
-    char                 wanted[512];
-    size_t               size   = 0;
-    bwl_transaction_args q      = args(command, lasts_ms);
-    bwl_resp_writer      writer = { .bytes = bytes, .capacity = bwl_transaction_size_max(&q) };
-
-    for (; *text != '\0'; text++) {
-        if (*text == ' ')
-            wanted[size++] = '\r';
-        wanted[size++] = (char)(*text == ' ' ? '\n' : *text == '#' ? '\0' : *text);
-    }
-    bwl_transaction_write(&writer, &q);
-    assert_false(writer.overflowed);
-    assert_int_equal(writer.size, size);
-    assert_memory_equal(bytes, wanted, size);
-}
-
-#define KEY  "$3 k#y "
-#define EXEC "*1 $4 EXEC "
-
-TEST(commands_are_written_byte_for_byte)
-{
-    assert_written(TRANSACTION_READ, 0, "*2 $5 WATCH " KEY "*2 $3 GET " KEY "*1 $5 MULTI ");
-    assert_written(TRANSACTION_SET, 0, "*4 $3 SET " KEY "$3 v#l $7 KEEPTTL " EXEC);
-    assert_written(TRANSACTION_SET, BWL_NEVER, "*3 $3 SET " KEY "$3 v#l " EXEC);
-    assert_written(TRANSACTION_SET, 2147483647,
-                   "*5 $3 SET " KEY "$3 v#l $2 PX $10 2147483647 " EXEC);
-    assert_written(TRANSACTION_DELETE, 0, "*2 $3 DEL " KEY EXEC);
-    assert_written(TRANSACTION_LEAVE, 0, "*1 $7 DISCARD ");
-}
 
 TEST(buffer_fits_the_longest_command)
 {

@@ -56,15 +56,6 @@ TEST(waiter_acquires_after_a_foreign_lock_without_expiry)
     }
 }
 
-TEST(release_leaves_a_foreign_lock_unchanged)
-{
-    bowline_hold *hold = must_acquire(client, "x");
-    (void)server_ask(redis, "SET bowline:{x} of-another");
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
-    (void)server_ask(redis, "DEL bowline:{x}");
-}
-
 /* A pattern subscriber must not count as a receiver of a push, or the lock would be granted to a
  * dead waiter. */
 TEST(pattern_subscriber_receives_no_push_and_does_not_count)
@@ -179,22 +170,6 @@ TEST(waiter_acquires_after_a_lock_of_another_version)
     assert_untouched();
     (void)server_ask(redis, "DEL bowline:{x}");
     waiter_must_release(&w);
-}
-
-TEST(release_leaves_a_lock_of_another_version_unchanged)
-{
-    for (int i = 0; i < 2; i++) {
-        bowline_client *own  = must_open(url);
-        bowline_hold   *hold = must_acquire(own, "x");
-        (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
-        if (i == 0)
-            assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
-        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-        bowline_close(own);
-        assert_untouched();
-        (void)server_ask(redis, "DEL bowline:{x}");
-        assert_true(queue_await_no_keys(redis));
-    }
 }
 
 /* Another version has its own queue. An entry of it in our queue is deleted like any invalid one:

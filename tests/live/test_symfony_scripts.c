@@ -160,18 +160,6 @@ TEST(symfony_our_set_equals_that_of_symfony)
     must_release(hold);
 }
 
-TEST(symfony_our_extension_never_shortens)
-{
-    bowline_hold *hold = must_acquire(client, "nightly");
-    char          before[400];
-    bowline_error error;
-
-    remember(before);
-    assert_status(BOWLINE_OK, bowline_extend(hold, SHORT_MS, &error), &error);
-    expect_set(before);
-    must_release(hold);
-}
-
 /* ---- readers --------------------------------------------------------------------------------- */
 
 TEST(symfony_readers_exclude_us_until_the_last_has_ended)
@@ -222,35 +210,6 @@ TEST(symfony_holders_are_distinguished_from_readers)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-TEST(symfony_member_exists_until_the_time_of_its_score)
-{
-    expect_yes(SYMFONY_SAVE, A, SHORT_MS);
-    (void)server_ask(redis, "PERSIST nightly");
-    pass(SHORT_MS - 1);
-    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
-    assert_non_null(strstr(server_ask(redis, "ZRANGE nightly 0 -1"), A));
-    pass(1);
-    bowline_hold *hold = must_acquire(client, "nightly");
-    assert_null(strstr(server_ask(redis, "ZRANGE nightly 0 -1"), A));
-    assert_string_equal(server_ask(redis, "ZCARD nightly"), "2");
-    assert_int_equal(atoi(server_ask(redis, "PTTL nightly")), LEASE_MS);
-    must_release(hold);
-}
-
-TEST(symfony_our_attempt_removes_only_expired_members)
-{
-    char alone[100];
-
-    expect_yes(SYMFONY_SAVE_READ, A, SHORT_MS);
-    expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
-    pass(SHORT_MS);
-    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
-    (void)snprintf(alone, sizeof alone, B " %lld; %d", (long long)(beginning_ms + LEASE_MS),
-                   LEASE_MS - SHORT_MS);
-    expect_set(alone);
-    assert_string_equal(forget(B), "1");
-}
-
 TEST(symfony_takes_over_our_expired_hold)
 {
     bowline_hold *hold = must_acquire(client, "nightly");
@@ -265,20 +224,6 @@ TEST(symfony_takes_over_our_expired_hold)
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     expect_set(theirs);
     assert_string_equal(forget(A), "1");
-}
-
-/* No client has taken the lock, but the lease has ended: any client may take it at any moment. */
-TEST(symfony_our_expired_hold_is_not_extended)
-{
-    bowline_hold *hold = must_acquire(client, "nightly");
-    bowline_error error;
-
-    (void)server_ask(redis, "PERSIST nightly");
-    pass(LEASE_MS);
-    assert_status(BOWLINE_LOST, bowline_extend(hold, LEASE_MS, &error), &error);
-    (void)bowline_release(hold, &error); /* it has ended already */
-    hold = must_acquire(client, "nightly");
-    must_release(hold);
 }
 
 /* ---- members of others beside ours ----------------------------------------------------------- */
@@ -359,18 +304,6 @@ TEST(symfony_repeated_command_changes_nothing)
                         "0");
     (void)server_ask(redis, "ZREM nightly x");
     must_release(hold);
-}
-
-TEST(symfony_release_without_write_is_a_loss_and_leaves_readers)
-{
-    bowline_hold *hold = must_acquire(client, "nightly");
-    bowline_error error;
-
-    (void)server_ask(redis, "ZREM nightly __write__");
-    expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    assert_string_equal(server_ask(redis, "ZRANGE nightly 0 -1"), B);
-    assert_string_equal(forget(B), "1");
 }
 
 /* ---- other kinds ----------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 enum { PAUSE_MIN_MS = 20 };
 
 /* A fence may be known only after a while. */
-static bool is_same_hold(const bowline_holder *a, const bowline_holder *b)
+bool change_is_same_hold(const bowline_holder *a, const bowline_holder *b)
 {
     bool have_ids    = a->id != 0 && b->id != 0;
     bool have_fences = a->fence != 0 && b->fence != 0;
@@ -20,7 +20,7 @@ hold_end change_between(const sight *before, sight *now)
 {
     const bowline_holder *was  = &before->holder;
     const bowline_holder *is   = &now->holder;
-    bool                  same = was->held != 0 && is->held != 0 && is_same_hold(was, is);
+    bool                  same = was->held != 0 && is->held != 0 && change_is_same_hold(was, is);
 
     now->longest_ms = is->left_ms;
     if (same && before->longest_ms > now->longest_ms)

@@ -30,6 +30,9 @@ typedef enum hold_end {
     HOLD_ENDED, /* one of the two */
 } hold_end;
 
+/* True if two looks have seen the same hold of a lock.  Both are held. */
+bool change_is_same_hold(const bowline_holder *a, const bowline_holder *b);
+
 /* How the hold of `before` has ended.  Sets now->longest_ms. */
 hold_end change_between(const sight *before, sight *now);
 

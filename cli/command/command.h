@@ -12,6 +12,8 @@ int break_main(int argc, char **argv);
 int caps_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int fence_main(int argc, char **argv);
+int ls_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 int watch_main(int argc, char **argv);
 int who_main(int argc, char **argv);
 
@@ -20,5 +22,7 @@ extern const option_table break_table;
 extern const option_table caps_table;
 extern const option_table doctor_table;
 extern const option_table fence_table;
+extern const option_table ls_table;
+extern const option_table top_table;
 extern const option_table watch_table;
 extern const option_table who_table;

@@ -6,6 +6,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/text/holder.h"
+#include "cli/text/json.h"
+
 int look_open(look *l, failure *reterr)
 {
     words           program = words_of("bowline %s", l->table->command);
@@ -39,6 +42,15 @@ int look_at_holder(look *l, bowline_holder *ret_holder, failure *reterr)
         return settings_fail(&l->settings, words_of("the holder of %s is not known", name),
                              error.text, reterr);
     return 0;
+}
+
+void look_write_json(const char *name, const bowline_holder *holder)
+{
+    json_open(NULL, '{');
+    json_text("name", name);
+    json_flag("held", holder->held != 0);
+    holder_write_json(holder);
+    json_close('}');
 }
 
 size_t look_columns(void)

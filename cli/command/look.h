@@ -32,5 +32,8 @@ int look_open(look *l, failure *reterr);
 /* Finds the holder of the lock.  Returns 0, or below 0 with *reterr. */
 int look_at_holder(look *l, bowline_holder *ret_holder, failure *reterr);
 
+/* Writes the holder as the JSON object of `who` and `ls`. */
+void look_write_json(const char *name, const bowline_holder *holder);
+
 /* The width of the terminal of standard output; SIZE_MAX: it is not a terminal. */
 size_t look_columns(void);

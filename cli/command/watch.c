@@ -168,6 +168,8 @@ static void say_changes(watcher *w, sight *now)
     say_end(w, now, end);
     if (is->held != 0 && (was->held == 0 || end != HOLD_GOES_ON) && w->before.seen_at > 0)
         say(w, WATCH_ACQUIRED, is, NULL);
+    else if (w->is_known && end == HOLD_GOES_ON && was->waiting != is->waiting)
+        say(w, WATCH_WAITING, is, NULL);
     else if (!w->is_known && end == HOLD_GOES_ON)
         say(w, is->held != 0 ? WATCH_HELD : WATCH_FREE, is->held != 0 ? is : NULL, NULL);
 }

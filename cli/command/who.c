@@ -7,7 +7,6 @@
 #include "cli/command/look.h"
 #include "cli/settings/commands.h"
 #include "cli/text/holder.h"
-#include "cli/text/json.h"
 
 enum { EXIT_HELD = 0, EXIT_FREE = 1 };
 
@@ -26,15 +25,6 @@ const option_table who_table = {
               "Exit: 0 held; 1 free; 125 bowline could not look.\n",
 };
 
-static void write_json(const char *name, const bowline_holder *holder)
-{
-    json_open(NULL, '{');
-    json_text("name", name);
-    json_flag("held", holder->held != 0);
-    holder_write_json(holder);
-    json_close('}');
-}
-
 static int who(look *l, failure *reterr)
 {
     bowline_holder holder;
@@ -42,7 +32,7 @@ static int who(look *l, failure *reterr)
     if (look_open(l, reterr) < 0 || look_at_holder(l, &holder, reterr) < 0)
         return -1;
     if (l->options.wants_json)
-        write_json(l->options.name, &holder);
+        look_write_json(l->options.name, &holder);
     else if (!l->options.quiet)
         holder_write_line(l->options.name, &holder, NULL, look_columns());
     return holder.held != 0 ? EXIT_HELD : EXIT_FREE;

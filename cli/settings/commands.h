@@ -11,6 +11,8 @@
 #define HOLD_OPERANDS    "NAME"
 #define RELEASE_OPERANDS ""
 #define WHO_OPERANDS     "NAME"
+#define LS_OPERANDS      "[PATTERN]"
+#define TOP_OPERANDS     "[PATTERN]"
 #define WATCH_OPERANDS   "NAME"
 #define BREAK_OPERANDS   "NAME"
 #define FENCE_OPERANDS   "check|run|show FILE [ARG...]"
@@ -18,7 +20,8 @@
 #define CAPS_OPERANDS    "[URL]"
 #define ACL_OPERANDS     "[URL]"
 #define DOCTOR_OPERANDS  "[URL]"
-#define HELP_OPERANDS    "[run|hold|release|who|watch|break|fence|lab|caps|acl|doctor|version]"
+#define HELP_OPERANDS \
+    "[run|hold|release|who|ls|watch|top|break|fence|lab|caps|acl|doctor|version]"
 
 /* Name, operands, map of options, help. */
 #define COMMAND_MAP(X)                                                                         \
@@ -26,7 +29,9 @@
     X(hold, HOLD_OPERANDS, HOLD_OPTION_MAP, "hold a lock while another process lives")         \
     X(release, RELEASE_OPERANDS, RELEASE_OPTION_MAP, "release a lock that bowline hold keeps") \
     X(who, WHO_OPERANDS, WHO_OPTION_MAP, "show who holds a lock")                              \
+    X(ls, LS_OPERANDS, LS_OPTION_MAP, "list the locks that are held")                          \
     X(watch, WATCH_OPERANDS, WATCH_OPTION_MAP, "show each change of a lock")                   \
+    X(top, TOP_OPERANDS, TOP_OPTION_MAP, "show the held locks on a terminal page")             \
     X(break, BREAK_OPERANDS, BREAK_OPTION_MAP, "release a lock that someone else holds")       \
     X(fence, FENCE_OPERANDS, FENCE_OPTION_MAP, "reject writes from a stale holder")            \
     X(lab, LAB_OPERANDS, NO_OPTION_MAP, "find the interleavings that break a lock")            \
@@ -83,12 +88,26 @@
     X(CHECK, 0, "check", NULL, "release nothing: exit 0 if it holds, 123 if lost") \
     X(HELP, 'h', "help", NULL, "show this help")
 
+#define LS_OPTION_MAP(X)                                                           \
+    X(MAX_KEYS, 0, "max-keys", "N", "look at N keys at most (1000000); 0: at all") \
+    X(JSON, 0, "json", NULL, "write each lock as a line of JSON")                  \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")            \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")   \
+    X(HELP, 'h', "help", NULL, "show this help")
+
 #define WATCH_OPTION_MAP(X)                                                             \
     X(UNTIL, 0, "until", "held|free|acquired|released|broken|lost", "end then, with 0") \
     X(EVERY, 0, "every", "TIME", "time between two looks (500ms)")                      \
     X(JSON, 0, "json", NULL, "write each event as a line of JSON")                      \
     X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                 \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")        \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define TOP_OPTION_MAP(X)                                                         \
+    X(EVERY, 0, "every", "TIME", "time between two looks (1s)")                   \
+    X(MAX_KEYS, 0, "max-keys", "N", "look at N keys at most (100000); 0: at all") \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")           \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")  \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define BREAK_OPTION_MAP(X)                                                      \

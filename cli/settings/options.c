@@ -296,6 +296,8 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_KEY: o->key = value; break;
     case OPTION_STRICT: o->is_strict = true; break;
     case OPTION_EVERY: return options_time(&o->look.every_ms, "every", "--every", value, reterr);
+    case OPTION_MAX_KEYS:
+        return read_number(&o->look.max_keys, "--max-keys", value, 999999999, reterr);
     case OPTION_UNTIL: return read_until(&o->look.until, value, reterr);
     case OPTION_FOR: return read_pid(&o->hold.pid, value, reterr);
     case OPTION_HOLD: o->hold.socket = value; break;
@@ -318,6 +320,7 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
         .on_lost       = LOST_TERM,
         .busy_code     = EXIT_NOT_ACQUIRED,
         .status_fd     = -1,
+        .look          = { .max_keys = -1 },
     };
     opterr = 0;
     optind = 0; /* makes getopt_long start again: a command may parse twice */

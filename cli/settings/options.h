@@ -41,6 +41,7 @@ typedef enum option_id {
     OPTION_STRICT,
     OPTION_EVERY,
     OPTION_UNTIL,
+    OPTION_MAX_KEYS,
     OPTION_FOR,
     OPTION_HOLD,
     OPTION_CHECK,
@@ -89,7 +90,8 @@ typedef struct hold_options {
 /* The options of the commands that look at locks again and again. */
 typedef struct look_options {
     int64_t     every_ms;
-    const char *until; /* a name of WATCH_EVENTS */
+    int         max_keys; /* -1: not given */
+    const char *until;    /* a name of WATCH_EVENTS */
 } look_options;
 
 /* What the user typed; 0 or NULL if not given, unless noted. */

@@ -31,6 +31,8 @@ words holder_words(const bowline_holder *holder)
         ret = words_of("%s pid %" PRId64, ret.text, holder->pid);
     if (holder->program[0] != '\0')
         ret = words_of("%s (%s)", ret.text, holder->program);
+    if (holder->command_pid > 0)
+        ret = words_of("%s, command pid %" PRId64 ",", ret.text, holder->command_pid);
     if (holder->since_ms > 0)
         ret = words_of("%s for %s", ret.text, words_of_duration(holder->since_ms).text);
     if (holder->note[0] != '\0')
@@ -38,12 +40,23 @@ words holder_words(const bowline_holder *holder)
     return ret;
 }
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
 /* The program that works under the lock, and its process. */
 static words program_of(const bowline_holder *holder)
 {
-    const char *program = holder->program;
-    int64_t     pid     = holder->pid;
+    static const char run[]   = "bowline run ";
+    const char       *program = holder->program;
+    int64_t           pid     = holder->pid;
+    bool              is_run  = strncmp(program, run, strlen(run)) == 0;
 
+    if (holder->command_pid > 0 && is_run) {
+        program += strlen(run);
+        pid = holder->command_pid;
+    } else if (holder->command_pid > 0) {
+        return words_of("%s (pid %" PRId64 ", for pid %" PRId64 ")", program, pid,
+                        holder->command_pid);
+    }
     if (pid <= 0)
         return words_of("%s", program);
     if (program[0] == '\0')
@@ -51,72 +64,142 @@ static words program_of(const bowline_holder *holder)
     return words_of("%s (pid %" PRId64 ")", program, pid);
 }
 
-static words text_of(const bowline_holder *holder, holder_part part)
+/* "18384…" */
+static words short_fence(uint64_t fence)
+{
+    enum { SHORT = 5 };
+    words whole = words_of("%" PRIu64, fence);
+
+    return strlen(whole.text) > SHORT + 1 ? words_of("%.*s\xe2\x80\xa6", SHORT, whole.text) : whole;
+}
+
+/* The value of a part, without the words around it; "": not known. */
+static words value_of(const bowline_holder *holder, holder_part part, bool has_short_fence)
 {
     words person = person_of(holder);
+    words none   = { .text = "" };
 
     switch (part) {
     case HOLDER_PERSON:
         return person.text[0] != '\0' ? person : words_of("%s", name_of_unknown(holder));
     case HOLDER_PROGRAM: return program_of(holder);
-    case HOLDER_HELD:
-        if (holder->since_ms > 0)
-            return words_of("held %s", words_of_duration(holder->since_ms).text);
-        break;
+    case HOLDER_HELD: return holder->since_ms > 0 ? words_of_duration(holder->since_ms) : none;
     case HOLDER_LEASE:
-        if (holder->left_ms != INT64_MAX)
-            return words_of("lease %s left", words_of_duration(holder->left_ms).text);
-        break;
+        return holder->left_ms != INT64_MAX ? words_of_duration(holder->left_ms) : none;
     case HOLDER_FENCE:
-        if (holder->fence != 0)
-            return words_of("fence %" PRIu64, holder->fence);
-        break;
-    case HOLDER_WAITING: break;
+        if (holder->fence == 0)
+            return none;
+        return has_short_fence ? short_fence(holder->fence) : words_of("%" PRIu64, holder->fence);
+    case HOLDER_WAITING: return holder->waiting > 0 ? words_of("%u", holder->waiting) : none;
     case HOLDER_NOTE: return words_of("%s", holder->note);
     }
-    return words_of("%s", "");
+    return none;
 }
 
-words holder_part_of(const bowline_holder *holder, holder_part part)
+/* A part as the user sees it. */
+static words part_of(const bowline_holder *holder, holder_part part, bool has_short_fence,
+                     bool is_bare)
 {
-    if (holder->held == 0 && part == HOLDER_PERSON)
-        return words_of("free");
-    if (holder->held == 0 && part != HOLDER_WAITING)
-        return words_of("%s", "");
-    return words_escaped(text_of(holder, part).text, WORDS_MAX);
+    static const struct {
+        const char *before, *after;
+    } around[HOLDER_PARTS + 1] = {
+        [HOLDER_PERSON] = { "", "" },      [HOLDER_PROGRAM] = { "", "" },
+        [HOLDER_HELD] = { "held ", "" },   [HOLDER_LEASE] = { "lease ", " left" },
+        [HOLDER_FENCE] = { "fence ", "" }, [HOLDER_WAITING] = { "", " waiting" },
+        [HOLDER_NOTE] = { "", "" },
+    };
+    words value = words_escaped(value_of(holder, part, has_short_fence).text, WORDS_MAX);
+
+    if (is_bare || value.text[0] == '\0')
+        return value;
+    return words_of("%s%s%s", around[part].before, value.text, around[part].after);
 }
 
-/* "fence 18384…" */
-static words short_fence(const char *fence)
+static void write_parts(const bowline_holder *holder, bool has_short_fence)
 {
-    enum { SHORT = sizeof "fence 12345" - 1 };
-
-    return strlen(fence) > SHORT + 1 ? words_of("%.*s\xe2\x80\xa6", SHORT, fence)
-                                     : words_of("%s", fence);
+    for (unsigned i = HOLDER_PERSON; i <= HOLDER_PARTS; i++) {
+        words part = part_of(holder, i, has_short_fence, false);
+        if (part.text[0] != '\0' && (holder->held != 0 || i == HOLDER_WAITING))
+            (void)printf("  %s", part.text);
+    }
 }
 
 void holder_write_line(const char *name, const bowline_holder *holder, const char *more,
                        size_t columns)
 {
     words  shown = words_escaped(name, WORDS_MAX);
-    words  parts[HOLDER_PARTS + 1];
     size_t width = utf8_columns_of(shown.text);
 
     for (unsigned i = HOLDER_PERSON; i <= HOLDER_PARTS; i++) {
-        parts[i]    = holder_part_of(holder, i);
-        size_t some = utf8_columns_of(parts[i].text);
+        size_t some = utf8_columns_of(part_of(holder, i, false, false).text);
         width += some > 0 ? 2 + some : 0;
     }
-    if (width > columns)
-        parts[HOLDER_FENCE] = short_fence(parts[HOLDER_FENCE].text);
-    (void)fputs(shown.text, stdout); /* say_done checks for errors */
-    for (unsigned i = HOLDER_PERSON; i <= HOLDER_PARTS; i++)
-        if (parts[i].text[0] != '\0')
-            (void)printf("  %s", parts[i].text);
+    (void)fputs(shown.text, stdout); /* say_done checks for errors, here and below */
+    if (holder->held == 0)
+        (void)fputs("  free", stdout);
+    write_parts(holder, width > columns);
     if (more != NULL)
         (void)printf("  %s", words_escaped(more, WORDS_MAX).text);
     (void)putchar('\n');
 }
+
+/* ---- rows of a table ------------------------------------------------------------------------- */
+
+static words cell_of(const holder_table *t, const bowline_holder *holder, unsigned part)
+{
+    static const char *const titles[HOLDER_PARTS + 1] = { "NAME",  "HOLDER", "PROGRAM", "HELD",
+                                                          "LEASE", "FENCE",  "WAITING", "NOTE" };
+
+    if (holder == NULL)
+        return words_of("%s", titles[part]);
+    if (part == 0)
+        return words_escaped(holder->name, WORDS_MAX);
+    return part_of(holder, part, t->has_short_fences, t->has_titles);
+}
+
+void holder_table_fit(holder_table *t, const bowline_holder *holder)
+{
+    for (unsigned i = 0; i <= HOLDER_PARTS; i++) {
+        size_t columns = utf8_columns_of(cell_of(t, holder, i).text);
+        size_t title   = t->has_titles && columns > 0 ? strlen(cell_of(t, NULL, i).text) : 0;
+        size_t width   = columns > title ? columns : title;
+        if (width > t->widths[i])
+            t->widths[i] = width;
+    }
+}
+
+size_t holder_table_width(const holder_table *t)
+{
+    size_t width = 0;
+
+    for (unsigned i = 0; i <= HOLDER_PARTS; i++)
+        width += t->widths[i] > 0 ? t->widths[i] + (i > 0 ? 2 : 0) : 0;
+    return width;
+}
+
+void holder_table_row(char ret_row[HOLDER_ROW_MAX], const holder_table *t,
+                      const bowline_holder *holder)
+{
+    size_t size = 0, blanks = 0;
+
+    for (unsigned i = 0; i <= HOLDER_PARTS; i++) {
+        if (t->widths[i] == 0)
+            continue;
+        words  cell    = cell_of(t, holder, i);
+        size_t columns = utf8_columns_of(cell.text);
+        assert(columns <= t->widths[i]);
+        if (columns > 0) {
+            size += (size_t)snprintf(ret_row + size, HOLDER_ROW_MAX - size, "%*s%s", (int)blanks,
+                                     "", cell.text);
+            assert(size < HOLDER_ROW_MAX);
+            blanks = 0;
+        }
+        blanks += t->widths[i] - columns + 2;
+    }
+    ret_row[size] = '\0';
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void write_number(const char *key, int64_t number, int64_t unknown)
 {
@@ -138,6 +221,7 @@ void holder_write_json(const bowline_holder *holder)
         write_text("host", holder->host);
         write_text("program", holder->program);
         write_number("pid", holder->pid, 0);
+        write_number("command_pid", holder->command_pid, 0);
         write_number("since_ms", holder->since_ms, 0);
         write_number("left_ms", holder->left_ms, INT64_MAX);
         if (holder->fence != 0)
@@ -146,4 +230,5 @@ void holder_write_json(const bowline_holder *holder)
             json_flag("foreign", true);
         write_text("note", holder->note);
     }
+    write_number("waiting", holder->waiting, 0);
 }

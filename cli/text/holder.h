@@ -1,6 +1,6 @@
 /*
  * holder.h -- how a holder is written: in a sentence (run, break), in a line of parts (who, ls,
- * watch), in a table (top), and as JSON.  The only place that does.
+ * watch), in a row of a table (ls, top), and as JSON.  The only place that does.
  *
  * What is not known is left out.  Nothing shows the arguments of a command: a store has none.
  */
@@ -10,7 +10,8 @@
 
 #include "cli/text/say.h"
 
-/* "held by deploy@web-2 pid 4121 (bowline run pg_dump) for 3m12s".  It is held. */
+/* "held by deploy@web-2 pid 4120 (bowline run pg_dump), command pid 4121, for 3m12s".  It is
+ * held. */
 words holder_words(const bowline_holder *holder);
 
 /* The parts of a line, in their order. */
@@ -25,15 +26,31 @@ typedef enum holder_part {
     HOLDER_PARTS = HOLDER_NOTE,
 } holder_part;
 
-/* A part, escaped; "": not known.  A lock that is free has only HOLDER_PERSON, which is "free", and
- * HOLDER_WAITING. */
-words holder_part_of(const bowline_holder *holder, holder_part part);
-
 /* Writes the name, the parts and `more` (may be NULL) as one line to standard output, with two
  * blanks between them.  A line that is wider than `columns` has only the beginning of the fence:
- * "fence 18384…". */
+ * "fence 18384…".  Of a lock that is free, the parts are "free" and HOLDER_WAITING. */
 void holder_write_line(const char *name, const bowline_holder *holder, const char *more,
                        size_t columns);
 
-/* The same as keys of the JSON object that is open, without the name. */
+/* A table: how wide each part is, and how it is written.  [0] is the name. */
+typedef struct holder_table {
+    size_t widths[HOLDER_PARTS + 1];
+    bool   has_short_fences;
+    bool   has_titles; /* the first row has titles, so the cells have no words around the values */
+} holder_table;
+
+/* Bytes of a row: of each cell, and of the blanks before the next one. */
+enum { HOLDER_ROW_MAX = 2 * (HOLDER_PARTS + 1) * WORDS_MAX };
+
+/* Makes the columns wide enough for this holder, which is held. */
+void holder_table_fit(holder_table *t, const bowline_holder *holder);
+
+/* The width of a row. */
+size_t holder_table_width(const holder_table *t);
+
+/* Writes a row, or with NULL the titles.  A column that is empty in all rows is left out. */
+void holder_table_row(char ret_row[HOLDER_ROW_MAX], const holder_table *t,
+                      const bowline_holder *holder);
+
+/* Writes what is known as keys of the JSON object that is open, without the name. */
 void holder_write_json(const bowline_holder *holder);

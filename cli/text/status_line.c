@@ -1,5 +1,6 @@
 #include "cli/text/status_line.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include "cli/text/utf8.h"
 
 enum { COLUMNS_USUAL = 80, COLUMNS_MAX = 400 };
+
+static volatile sig_atomic_t columns_shown; /* for the signal handler */
 
 bool status_line_is_possible(void)
 {
@@ -36,6 +39,7 @@ static void draw(status_line *l, const char *text)
         return;
     if (say_bytes(STDERR_FILENO, line, (size_t)size))
         l->columns = columns;
+    columns_shown = (int)l->columns;
 }
 
 void status_line_show(status_line *l, const char *text)
@@ -48,4 +52,30 @@ void status_line_erase(status_line *l)
 {
     if (l->columns > 0)
         draw(l, "");
+}
+
+/* Runs in a signal handler, and calls only what signal-safety(7) permits.  The signal was reset to
+ * its default action, and ends the program when the handler returns. */
+static void erase_and_end(int number)
+{
+    char   blanks[COLUMNS_MAX + 2] = "\r";
+    size_t columns                 = (size_t)columns_shown;
+    size_t size                    = 1;
+
+    while (size <= columns)
+        blanks[size++] = ' ';
+    blanks[size++] = '\r';
+    if (columns > 0 && write(STDERR_FILENO, blanks, size) < 0)
+        columns_shown = 0; /* nothing else can be done */
+    (void)raise(number);   /* (void): a valid number */
+}
+
+void status_line_erase_on_signals(void)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    struct sigaction before, erase = { .sa_handler = erase_and_end, .sa_flags = (int)SA_RESETHAND };
+
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &erase, NULL); /* (void): valid numbers */
 }

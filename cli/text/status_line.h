@@ -20,3 +20,6 @@ bool status_line_is_possible(void);
 void status_line_show(status_line *l, const char *text);
 
 void status_line_erase(status_line *l);
+
+/* From now on, a signal that ends the program erases the line first.  For one line in a program. */
+void status_line_erase_on_signals(void);

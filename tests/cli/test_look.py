@@ -1,4 +1,4 @@
-"""`bowline who` and `watch`, on files, Redis, Sentinel and Cluster.
+"""`bowline who`, `ls`, `watch` and `top`, on files, Redis, Sentinel and Cluster.
 
 The holders are real `bowline run` processes. Where a lease ends by itself, the test waits for the event.
 """
@@ -15,6 +15,7 @@ import subprocess
 import pytest
 
 from cluster_nodes import cluster_nodes
+from conftest import CTRL_C, CTRL_Z, PROGRAM, PROMPT
 from doctor_bill import free_port
 from own_redis import LIMIT, need_redis
 
@@ -84,8 +85,8 @@ class Watch:
         return event
 
 
-def failed(done):
-    assert done.returncode == 125 and done.stdout == "", done
+def failed(done, code=125):
+    assert done.returncode == code and done.stdout == "", done
     lines = done.stderr.splitlines()
     assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
     return [line.removeprefix("bowline: ") for line in lines]
@@ -181,6 +182,49 @@ def test_watch_outlives_its_server(place, start_redis, name):
     assert watch.next("held")["pid"] == holder.pid
 
 
+# ls.
+
+
+def test_ls_lists_what_is_held(place, name):
+    held = [f"{name}-{letter}" for letter in "cab"]
+    for each in held:
+        place.hold(each)
+    done = place.bowline("ls", f"{name}-*")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split("  ")[:2] for line in done.stdout.splitlines()] == [[each, ME] for each in sorted(held)]
+    some = place.bowline("ls", "--json", f"{name}-[!a]").stdout.splitlines()
+    assert [(json.loads(line)["name"], json.loads(line)["held"]) for line in some] == [(f"{name}-b", True), (f"{name}-c", True)]
+    assert place.bowline("ls", f"{name}-d").stdout == "" and held[0] in place.bowline("ls").stdout
+
+
+# top.
+
+
+@pytest.mark.parametrize("kind", ["file"])
+def test_top_is_a_page_that_leaves_the_terminal_as_it_was(request, place, terminal, kind, name):
+    if kind == "redis":
+        request.getfixturevalue("redis")
+    tool = place.script("a\x1b[2Jb", "#!/bin/sh\necho begun\nexec sleep 1000\n")
+    place.start(name, str(tool)).stdout.readline()
+    shell = terminal()
+    before = shell.command("stty -g", r"([0-9a-f:]+)\n").group(1)
+    shell.command(f"{PROGRAM} top --every 200ms", r"\x1b\[\?1049h", r"held 1 ", "NAME", f"{name}  {ME}  [^\\x1b]*\n")
+    shell.resize(40)
+    shell.expect(r"NAME[^\n]{33}\.\.\.\x1b")
+    for number in range(30):
+        place.hold(f"{name}-{number:02}")
+    shell.expect("held 31 ", "1 to 19 of 31")
+    shell.type("\x1b[6~", "13 to 31 of 31")
+    shell.type("\x1b[A", "12 to 30 of 31")
+    shell.type(CTRL_Z, r"\x1b\[\?1049l", "Stopped", PROMPT)
+    shell.command("fg", r"\x1b\[\?1049h", "held 31 ")
+    shell.type("q", r"\x1b\[\?25h\x1b\[\?1049l", PROMPT)
+    assert shell.command("echo code=$?; stty -g", r"code=0\n([0-9a-f:]+)\n").group(1) == before
+    shell.command(f"{PROGRAM} top", "held 31 ")
+    shell.type(CTRL_C, r"\x1b\[\?1049l", PROMPT)
+    assert shell.command("echo code=$?; stty -g", r"code=130\n([0-9a-f:]+)\n").group(1) == before
+
+
 def test_every_look_needs_a_store(place, name):
     gone = place.path("gone")
     for command in ("who", "watch"):
@@ -190,4 +234,5 @@ def test_every_look_needs_a_store(place, name):
         assert failed(place.bowline(command, "a", "b"))[0] == "more than one lock is named"
     assert failed(place.bowline("watch", "--until", "fre", name))[1:] == [
         "did you mean --until free?", "type: bowline help watch"]
+    assert failed(place.bowline("ls", "[a"))[0] == "there is no such pattern"
     assert "50ms" in failed(place.bowline("watch", "--every", "1ms", name))[1]

@@ -482,7 +482,7 @@ def test_the_examples_of_the_help_work_without_a_configuration(place):
 
 
 def test_no_section_of_a_help_is_empty(place):
-    for command in ("run", "who", "watch", "break", "fence", "lab", "caps", "acl", "doctor", "version"):
+    for command in ("run", "who", "ls", "watch", "top", "break", "fence", "lab", "caps", "acl", "doctor", "version"):
         for words in ([command, "--help"], ["help", command]):
             lines = place.bowline(*words).stdout.splitlines()
             for title, below in zip(lines, lines[1:] + [""]):
@@ -500,6 +500,7 @@ def test_json_of_all_commands_has_one_format(place):
         place.bowline("break", "--json", "job"),
         place.bowline("who", "--json", "job"),
         place.bowline("watch", "--json", "--until", "free", "job"),
+        place.run("job", os.environ["BOWLINE"], "ls", "--json"),
         place.run("--status-fd", "1", "job", "true"),
     ]
 
@@ -553,6 +554,8 @@ SECRET_URL = f"redis://u:{CANARY}@127.0.0.1:1"
         ["break", SECRET_URL],
         ["who", SECRET_URL],
         ["watch", "--until", SECRET_URL, "job"],
+        ["ls", SECRET_URL],
+        ["top", SECRET_URL],
         ["break", "--yes", "--json", SECRET_URL],
         ["break", "--url-file", SECRET_URL, "job"],
         ["break", f"--{SECRET_URL}", "job"],

@@ -4,95 +4,15 @@ A shell with job control runs on a pty, and the test reads its output. Every ste
 asserts a duration.
 """
 
-import fcntl
 import os
 import pty
 import re
 import select
-import shutil
 import signal
-import struct
-import termios
-import time
 
 import pytest
 
-LIMIT = 60
-PROMPT = "ready> "
-CTRL_C, CTRL_D, CTRL_Z = "\x03", "\x04", "\x1a"
-
-
-class Terminal:
-    """bash on a pty of its own."""
-
-    def __init__(self, place, columns=80):
-        self.place = place
-        self.text = ""  # the whole output, and how much of it was checked
-        self.seen = 0
-        env = dict(place.env, TERM="xterm", PS1=PROMPT, HISTFILE="", B=f"{os.environ['BOWLINE']} run")
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(place.root)
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
-        self.typed = 0  # the length of the output when the last line was typed
-        self.resize(columns)
-
-    def resize(self, columns):
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-
-    def shown(self, pattern, begin):
-        """Waits until the pattern is shown after `begin`; returns the match."""
-        end = time.monotonic() + LIMIT
-        while True:
-            match = re.compile(pattern).search(self.text, begin)
-            if match:
-                return match
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
-                pytest.fail(f"{pattern!r} was not shown, but: {self.text!r}", pytrace=False)
-            self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\r\n", "\n")
-
-    def expect(self, *patterns):
-        """Waits until each pattern is shown, in this order, after the last match; returns the last match."""
-        match = None
-        for pattern in patterns:
-            match = self.shown(pattern, self.seen)
-            self.seen = match.end()
-        return match
-
-    def type(self, text, *patterns):
-        os.write(self.fd, text.encode())
-        return self.expect(*patterns)
-
-    def command(self, line, *patterns):
-        """Types a line at the prompt of the shell; expects the patterns after its echo."""
-        self.shown(r"(ready|inner)> ", self.typed)  # keys typed before the prompt are echoed before it
-        self.type(line + "\n", re.escape(line) + "\n")
-        self.typed = self.seen
-        return self.expect(*patterns)
-
-    def foreground(self):
-        return os.tcgetpgrp(self.fd)
-
-    def close(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.fd)
-
-
-@pytest.fixture
-def terminal(place):
-    if not shutil.which("bash"):
-        pytest.skip("bash is not installed")
-    terminals = []
-
-    def open_one(**how):
-        terminals.append(Terminal(place, **how))
-        return terminals[-1]
-
-    yield open_one
-    for one in terminals:
-        one.close()
+from conftest import CTRL_C, CTRL_D, CTRL_Z, PROMPT
 
 
 def state_of(pid):

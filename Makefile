@@ -81,7 +81,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps docs demo test check-bench check-page check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
+.PHONY: all help deps docs demo test check-bench check-page site check-site check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
 	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
@@ -95,6 +95,7 @@ help:
 	@echo 'make test            build and run every test (installs what is missing)'
 	@echo 'make check-bench     the tests of the benchmark; they need a quiet machine'
 	@echo 'make check-page      the pages of the lab in Chromium, which it installs'
+	@echo 'make site            docs, manual and pages of the lab as HTML, in $(BUILD)/site; check-site follows every link in Chromium'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
 	@echo 'make docs            the generated docs: profiles, and the output of the lab and the doctor in their pages'
 	@echo 'make format          put the C files into the house format'
@@ -145,7 +146,7 @@ test: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
-	$(call run-tests,$(BUILD),,--no-suite bench --no-suite page)
+	$(call run-tests,$(BUILD),,--no-suite bench --no-suite page --no-suite site)
 
 # The benchmark as a program: its options, its reports, its figures. It needs a quiet machine, so make check-all
 # runs it and make test does not.
@@ -163,6 +164,20 @@ check-page: deps
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
 	$(call run-tests,$(BUILD),page)
+
+# The pages, the manual and pages of the lab as files that need no network and no script.
+site: deps
+	@tools/install-deps site
+	$(call setup,$(BUILD))
+	$(call compile,$(BUILD))
+	@tools/site_pages.py $(BUILD)
+	@echo 'open $(BUILD)/site/index.html'
+
+# Links, anchors and widths of the site, in Chromium.
+check-site: site
+	@tools/install-deps page
+	$(call with-tests,$(BUILD))
+	$(call run-tests,$(BUILD),site)
 
 # Every job of .ci/run, also those that take too long for every change.
 check-all:
@@ -354,6 +369,7 @@ docs: all
 	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/reference/profiles.md
 	@tools/real_time_page.py --write
 	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/reference/catalogue.md docs/reference/catalogue.zh-CN.md docs/reference/lock-files.md README.md README.zh-CN.md
+	@tools/troubleshooting_page.py cli src doctor <docs/reference/troubleshooting.txt >docs/reference/troubleshooting.md
 	@tools/lab_pictures.py $(BUILD)/bowline-lab docs/explanation/why-setnx
 	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/shell_page.py $(BUILD)/bowline $$(grep -rl "^<!-- terminal: " docs)
 	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/doctor_page.py $(BUILD)/bowline docs/how-to/doctor.md

@@ -116,7 +116,7 @@ def page(table):
     out = [INTRO.replace("%sp and %ss", "`%p` and `%s`")]
     known = list(rows(table))
     out.append("| profile | program | value | at risk |\n| --- | --- | --- | --- |\n" + "".join(
-        f"| [`{row['name']}`](#{row['name']}) | {row['program']} | {'timestamp' if row['clock'] else 'token'} "
+        f"| [`{row['name']}`](#{row['name'].replace('.', '')}) | {row['program']} | {'timestamp' if row['clock'] else 'token'} "
         f"| {'yes' if row['fault'] else ''} |\n"
         for row in known
     ))

@@ -111,6 +111,28 @@ def test_the_pictures_of_why_setnx_breaks_are_those_of_the_lab(tmp_path):
     assert [name for name in kept if not name.endswith(".zh-CN.svg") and f"why-setnx/{name}" not in page] == []
 
 
+# ---- troubleshooting -------------------------------------------------------------------------------
+
+
+def troubleshooting(text, *directories):
+    command = [SOURCE / "tools" / "troubleshooting_page.py", *directories]
+    return run(command, input=text, cwd=SOURCE)
+
+
+def test_troubleshooting_is_keyed_by_texts_of_the_sources():
+    kept = (SOURCE / "docs/reference/troubleshooting.md").read_text(encoding="utf-8")
+    made = troubleshooting((SOURCE / "docs/reference/troubleshooting.txt").read_text(encoding="utf-8"), "cli", "src", "doctor")
+    assert (made.stdout, made.stderr) == (kept, ""), "make docs writes it anew"
+    assert len(re.findall("^### `", kept, re.M)) >= 40
+
+
+def test_a_text_that_the_sources_lack_is_an_error(tmp_path):
+    (tmp_path / "a.c").write_text('/* "gone" */ f("%s was "\n  "lost after %" PRIu64 " ms", x);')
+    there = troubleshooting("= %s was lost after %llu ms\nWhy.\n", tmp_path)
+    assert there.stdout.endswith("### `... was lost after ... ms`\n\nWhy.\n")
+    assert troubleshooting("= gone\nWhy.\n", tmp_path).stderr.endswith("no source has: gone\n")
+
+
 # ---- manual pages ----------------------------------------------------------------------------------
 
 

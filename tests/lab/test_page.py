@@ -1,16 +1,12 @@
 """The pages of the lab in a browser: keys, slider, clicks, addresses, widths, colours. `make check-page` runs it.
-
-Chromium is driven by its DevTools protocol, over a pipe.
 """
 
 import json
-import os
 import shutil
-import subprocess
 
 import pytest
 
-from own_redis import wait_for
+from chromium import Browser, until
 from test_face import EVIL_LOCK, EVIL_NAME, EVIL_STORY, REUSED
 
 SLOW = ["token", "--slow", "2", "--invariant", "no overlap"]
@@ -36,82 +32,6 @@ return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility(
     return [(Math.max(...both) + 0.05) / (Math.min(...both) + 0.05), e.textContent];
 }).sort((a, b) => a[0] - b[0])[0]
 })()"""
-
-
-def until(condition):
-    """Waits for the page."""
-    wait_for("the page shows it", condition)
-
-
-class Browser:
-    """One page in a Chromium without a window."""
-
-    def __init__(self, directory):
-        ours, theirs = os.pipe(), os.pipe()
-        words = ["--headless=new", "--remote-debugging-pipe", "--force-prefers-reduced-motion", f"--user-data-dir={directory}"]
-        words += ["--no-sandbox"] if os.geteuid() == 0 else []
-        shell = f'exec chromium "$@" 3<&{ours[0]} 4>&{theirs[1]} 2>/dev/null'
-        self.process = subprocess.Popen(["bash", "-c", shell, "bash", *words], pass_fds=(ours[0], theirs[1]))
-        os.close(ours[0])
-        os.close(theirs[1])
-        self.write, self.read = os.fdopen(ours[1], "wb", 0), os.fdopen(theirs[0], "rb")
-        self.count, self.session, self.events, self.left = 0, {}, [], b""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = {"sessionId": self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
-        for domain in ("Page", "Runtime", "Log"):
-            self.call(domain + ".enable")
-
-    def message(self):
-        while b"\0" not in self.left:
-            more = self.read.read1(1 << 16)
-            assert more, "chromium has ended"
-            self.left += more
-        text, _, self.left = self.left.partition(b"\0")
-        return json.loads(text)
-
-    def call(self, method, **params):
-        self.count += 1
-        self.write.write(json.dumps({"id": self.count, "method": method, "params": params, **self.session}).encode() + b"\0")
-        while (said := self.message()).get("id") != self.count:
-            self.events.append(said)
-        assert "error" not in said, said
-        return said["result"]
-
-    def complaints(self):
-        """What the console has said since the last call."""
-        self.run("0")
-        events, self.events = self.events, []
-        bad = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
-        return [json.dumps(event["params"]) for event in events if event["method"] in bad]
-
-    def open(self, url):
-        for each in ("about:blank", url):  # another step of the same page would not load it again
-            self.call("Page.navigate", url=each)
-            until(lambda: self.run("document.readyState") == "complete" and self.run("location.href") == each)
-
-    def run(self, script):
-        said = self.call("Runtime.evaluate", expression=script, returnByValue=True)
-        assert "exceptionDetails" not in said, said
-        return said["result"].get("value")
-
-    def press(self, *keys):
-        for key in keys:
-            for kind in ("keyDown", "keyUp"):
-                self.call("Input.dispatchKeyEvent", type=kind, key=key)
-
-    def click(self, element, across=0.5):
-        """`element` is an expression; `across`: where in its width."""
-        box = self.run(f"(({element}).scrollIntoView({{block: 'nearest'}}), ({element}).getBoundingClientRect().toJSON())")
-        at = {"x": box["x"] + box["width"] * across, "y": box["y"] + box["height"] / 2, "button": "left", "clickCount": 1}
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, **at)
-
-    def shown(self):
-        return self.run(SHOWN)
-
-    def screen(self, width, scheme):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +83,7 @@ def test_every_step_shows_what_the_schedule_and_the_diagram_say(lab, browser, wo
     veiled = []
     for number, step in enumerate([None, *steps]):
         go(browser, number, len(steps))
-        shown = browser.shown()
+        shown = browser.run(SHOWN)
         assert shown["value"] == number and shown["title"].startswith(f"step {number} of {len(steps)}, at ")
         assert shown["aria"] == f"{shown['title']}: {shown['says']}"
         assert (shown["moral"] != "") == (number == len(steps))
@@ -184,12 +104,12 @@ def test_every_step_shows_what_the_schedule_and_the_diagram_say(lab, browser, wo
 def test_steps_go_back_and_a_click_on_the_diagram_leads_to_its_row(lab, browser):
     browser.open(page_of(lab, "try", *REUSED))
     browser.press("ArrowLeft", "ArrowLeft")
-    assert browser.shown()["value"] == 15
+    assert browser.run(SHOWN)["value"] == 15
     browser.click("[...document.querySelectorAll('.on text')].find((e) => e.textContent.includes('× connection'))")
-    shown = browser.shown()
+    shown = browser.run(SHOWN)
     assert shown["says"] == "A: connection breaks" and shown["way"] == ["A → redis, on a broken connection: DELETE A1"]
     browser.press("End", "ArrowRight")
-    assert browser.shown()["value"] == 17
+    assert browser.run(SHOWN)["value"] == 17
 
 
 def test_a_step_has_an_address_and_back_leads_to_the_table(lab, browser):
@@ -201,16 +121,16 @@ def test_a_step_has_an_address_and_back_leads_to_the_table(lab, browser):
     until(lambda: browser.run(f"document.activeElement === {part('#player input')}"))
     browser.press("Home", "ArrowRight", "ArrowRight")
     until(lambda: browser.run("location.href") == address + "/2")
-    before = browser.shown()
+    before = browser.run(SHOWN)
     browser.run("history.back()")
     until(lambda: browser.run(part("#player") + ".hidden"))
     assert browser.run("location.href") == url and browser.run(f"document.activeElement === {part('td.bad a')}")
     browser.open(address + "/2")
-    assert browser.shown() == before and before["value"] == 2
+    assert browser.run(SHOWN) == before and before["value"] == 2
     browser.run("location.hash = '#c0-4/5'")
-    until(lambda: browser.shown()["value"] == 5)
+    until(lambda: browser.run(SHOWN)["value"] == 5)
     browser.run("history.back()")
-    until(lambda: browser.shown()["value"] == 2)
+    until(lambda: browser.run(SHOWN)["value"] == 2)
 
 
 @pytest.mark.parametrize("words", [["matrix", "token", "setnx-getset-buffers", "--faults", "1"], ["try", *REUSED]])
@@ -223,7 +143,7 @@ def test_widths_and_colours(lab, browser, words):
             browser.open(url + ("#c0-4/6" if words[0] == "matrix" else "#one-holder/12"))
             wide = browser.run("[...document.querySelectorAll('html, .scroll')].map((e) => e.scrollWidth > e.clientWidth)")
             assert wide == [False, width == 360][: 1 + (words[0] == "matrix")]
-            shown = browser.shown()
+            shown = browser.run(SHOWN)
             assert width == 1500 or 0 <= shown["row"]["top"] < shown["row"]["bottom"] <= shown["panel"]["top"]
             least, text = browser.run(CONTRAST)
             assert least >= 4.5, (scheme, text)
@@ -236,7 +156,7 @@ def test_names_from_a_file_are_text(lab, browser):
     assert browser.run("document.title") == "bowline lab: " + browser.run(part("h1") + ".textContent") == "bowline lab: " + EVIL_NAME
     assert browser.run(part("h1 + p") + ".textContent") == EVIL_STORY and browser.run("document.images.length") == 0
     browser.press("Home", "ArrowRight", "ArrowRight")
-    assert browser.shown()["says"] == 'redis: SET key </script><!--<script>" NX'
+    assert browser.run(SHOWN)["says"] == 'redis: SET key </script><!--<script>" NX'
     browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"document.title=1\">')")
     until(lambda: "Content Security Policy" in str(browser.complaints()))
     assert browser.run("document.title") != "1"

@@ -1,6 +1,6 @@
 /*
- * test_queue_answer.c -- every reply to each command of protocol queue, bytes that are nearly a
- * reply, and which values are its own.
+ * test_queue_answer.c -- bytes that are nearly a reply to a command of protocol queue, and which
+ * values are its own. tests/conformance compares the replies of a real server.
  */
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
@@ -24,106 +24,6 @@ static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)
 #define CLAIMED               HOW(3, "7\r\nCLAIMED", ":" N "\r\n:5\r\n")
 #define MINE                  HOW(3, "4\r\nMINE", ":" N "\r\n:1500\r\n")
 #define GONE                  HOW(1, "4\r\nGONE", "")
-#define FENCE                 (UINT64_C(1795323949966265) * 1024)
-
-TEST(queue_answer_number_is_HELD_with_this_fence)
-{
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
-                         BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_HELD);
-        assert_true(reply.number == FENCE);
-    }
-}
-
-TEST(queue_answer_array_is_a_queue_status)
-{
-    assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, QUEUED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_QUEUED);
-    assert_true(reply.queue_status.ticket == UINT64_C(1795323949966265));
-    assert_int_equal(reply.queue_status.rank, 3);
-    assert_true(reply.queue_status.ends);
-    assert_int_equal(reply.queue_status.left_ms, 29999);
-    assert_true(reply.queue_status.is_ours);
-    assert_true(reply.queue_status.server_us == INT64_C(1795323949966265));
-}
-
-TEST(queue_answer_BUSY_without_an_expiry)
-{
-    assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_BUSY);
-    assert_false(reply.queue_status.ends);
-    assert_int_equal(reply.queue_status.left_ms, 0);
-    assert_false(reply.queue_status.is_ours);
-    assert_int_equal(read_as(REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-2\r\n:1\r\n")),
-                     BWL_REDIS_ANSWER);
-    assert_true(reply.queue_status.ends); /* no lock is left: it has ended */
-    assert_int_equal(reply.queue_status.left_ms, 0);
-}
-
-TEST(queue_answer_FULL_has_the_number_of_waiters)
-{
-    assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_FULL);
-    assert_int_equal(reply.queue_status.rank, 50);
-}
-
-TEST(queue_answer_CLAIMED_MINE_and_GONE)
-{
-    assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_PROVISIONAL);
-    assert_true(reply.number == FENCE);
-    assert_int_equal(reply.queue_status.ticket, 5);
-    assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, MINE), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_MINE);
-    assert_true(reply.number == FENCE);
-    assert_int_equal(reply.queue_status.left_ms, 1500);
-    assert_int_equal(read_as(REDIS_QUEUE_HEARTBEAT, GONE), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_GONE);
-}
-
-TEST(queue_answer_to_YIELD_is_read_as_to_JOIN)
-{
-    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":0\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_GONE);
-    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":" N "\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_HELD);
-    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, QUEUED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_QUEUED);
-    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, CLAIMED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_PROVISIONAL);
-}
-
-TEST(queue_answer_flags)
-{
-    static const bwl_redis_command words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
-
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        assert_int_equal(read_as(words[i], ":1\r\n"), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.queue_status.kind, 0);
-        assert_int_equal(read_as(words[i], ":2\r\n"), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_MORE);
-        assert_int_equal(read_as(words[i], ":0\r\n"), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_NO);
-    }
-    assert_int_equal(read_as(REDIS_QUEUE_DISPATCH_NEXT, ":2\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.queue_status.kind, BWL_QUEUE_STATUS_MORE);
-    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":1\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":0\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-}
 
 typedef struct strange {
     bwl_redis_command command;

@@ -1,5 +1,5 @@
 /*
- * test_frames.c -- where frames end, however the bytes are cut, and which frames are skipped.
+ * test_frames.c -- which frames are skipped, and which bytes are none.
  */
 #include "engine/redis/wire/resp.h"
 #include "tests/lib/suite.h"
@@ -31,18 +31,6 @@ static void read_in_pieces(char *ret_letters, bwl_frames *frames, const char *by
             break;
     }
     *ret_letters = '\0';
-}
-
-TEST(frames_end_at_the_same_byte_at_every_cut)
-{
-    static const char bytes[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n$0\r\n\r\n>1\r\n+x\r\n-ERR no\r\n";
-    char              letters[16];
-
-    for (size_t step = 1; step < sizeof bytes; step++) {
-        bwl_frames frames = { .passes_long = false };
-        read_in_pieces(letters, &frames, bytes, sizeof bytes - 1, step);
-        assert_string_equal(letters, "WWWWW");
-    }
 }
 
 TEST(frames_other_bytes_are_malformed)

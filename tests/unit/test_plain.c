@@ -1,5 +1,6 @@
 /*
- * test_plain.c -- the commands of locks of other programs, byte for byte, and their replies.
+ * test_plain.c -- the replies to the commands of locks of other programs; tests/conformance sends
+ * the commands to a real server.
  *
  * For each command every kind of reply that a server could send; only exactly the expected one is
  * an answer.
@@ -27,44 +28,6 @@ static bwl_redis_command_args args(bwl_redis_command command)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* In the text '#' stands for the NUL in the key, a space for CR LF. */
-static void assert_written(bwl_redis_command command, const char *text)
-{
-    char                   bytes[512];
-    char                   wanted[512];
-    size_t                 size   = 0;
-    bwl_redis_command_args q      = args(command);
-    bwl_resp_writer        writer = { .bytes = bytes, .capacity = sizeof bytes };
-
-    for (; *text != '\0'; text++) {
-        if (*text == ' ')
-            wanted[size++] = '\r';
-        wanted[size++] = (char)(*text == ' ' ? '\n' : *text == '#' ? '\0' : *text);
-    }
-    bwl_redis_write(&writer, &q);
-    assert_false(writer.overflowed);
-    assert_int_equal(writer.size, size);
-    assert_memory_equal(bytes, wanted, size);
-}
-
-#define KEY "$3 k#y "
-
-TEST(commands_are_written_byte_for_byte)
-{
-    assert_written(REDIS_SETNX, "*3 $5 SETNX " KEY "$10 1700000010 ");
-    assert_written(REDIS_READ, "*2 $3 GET " KEY);
-    assert_written(REDIS_SWAP, "*3 $6 GETSET " KEY "$10 1700000010 ");
-    assert_written(REDIS_DELETE, "*2 $3 DEL " KEY);
-    assert_written(REDIS_EXPIRE, "*3 $6 EXPIRE " KEY "$2 11 "); /* rounded up */
-    assert_written(REDIS_EXPIRE_NOW, "*3 $6 EXPIRE " KEY "$1 0 ");
-    assert_written(REDIS_READ_EXPIRY, "*2 $3 TTL " KEY);
-    assert_written(REDIS_FIND_NO_EXPIRY, "*2 $4 PTTL " KEY);
-    assert_written(REDIS_WATCH_READ, "*2 $5 WATCH " KEY "*2 $3 GET " KEY);
-    assert_written(REDIS_UNWATCH, "*1 $7 UNWATCH ");
-    assert_written(REDIS_DELETE_WATCHED, "*1 $5 MULTI *2 $3 DEL " KEY "*1 $4 EXEC ");
-}
-
-/* A missing key or a key without an expiry. */
 TEST(WAIT_has_the_replicas_and_the_time)
 {
     char                   bytes[64];

@@ -43,32 +43,6 @@ TEST(memory_is_counted_and_refused_beyond_the_limit)
 
 /* ---- seen states ----------------------------------------------------------------------------- */
 
-static uint64_t print_of(uint64_t i)
-{
-    return i << 40 | 1; /* all at the same place at first, so each has to be searched for */
-}
-
-TEST(seen_states_are_numbered_in_order)
-{
-    bwl_memory memory = { 0 };
-    bwl_seen   seen;
-    uint32_t   number;
-
-    bwl_seen_start(&seen, &memory);
-    for (uint32_t i = 1; i <= 5000; i++) {
-        bwl_seen_world world = { .fingerprint = print_of(i), .parent = i - 1 };
-        assert_int_equal(bwl_seen_add(&seen, &world, &number), BWL_VISIT_NEW);
-        assert_int_equal(number, i - 1);
-    }
-    assert_int_equal(bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = print_of(17) }, &number),
-                     BWL_VISIT_BEFORE);
-    assert_int_equal(number, 16);
-    assert_int_equal(seen.count, 5000);
-    assert_int_equal(bwl_seen_at(&seen, 16)->parent, 16);
-    bwl_seen_free(&seen);
-    assert_int_equal(memory.used, 0);
-}
-
 /* Fingerprints that differ in the lower half only, or in the upper half only. */
 TEST(seen_compares_both_halves_of_a_fingerprint)
 {

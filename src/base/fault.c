@@ -51,8 +51,11 @@ int bwl_fail_errno(bwl_fault *fault, const char *format, ...)
     int size = write_error(fault, status, format, arguments);
     va_end(arguments);
     if (size >= 0 && (size_t)size < sizeof fault->text) {
-        char        words[80];
-        const char *text = strerror_r(error, words, sizeof words);
+        /* glibc returns the text; POSIX, and so musl, a number, and the text is in `words`. */
+        char words[80];
+        const char *text = _Generic(strerror_r(error, words, sizeof words),
+            char *: strerror_r(error, words, sizeof words),
+            int: ((void)strerror_r(error, words, sizeof words), words));
         (void)snprintf(fault->text + size, sizeof fault->text - (size_t)size, ": %s", text);
     }
     bwl_hide_passwords(fault->text, size >= (int)sizeof fault->text);

@@ -188,6 +188,8 @@ typedef struct bwl_tls_library_names {
 } bwl_tls_library_names;
 
 /* Fills a table from the libraries of these names, which stay loaded.  UNSUPPORTED.  What
- * bwl_tls_library_get does once, with the right names. */
+ * bwl_tls_library_get does once, with the right names.  The build chooses the code: -Dtls=load is
+ * tls_load.c; with tls_link.c OpenSSL is linked, and with tls_none.c it is always UNSUPPORTED:
+ * neither uses the names. */
 int bwl_tls_library_load(bwl_tls_library *ret_library, const bwl_tls_library_names *names,
                          bwl_fault *fault);

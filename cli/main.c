@@ -86,7 +86,7 @@ static int lab_main(int argc, char **argv)
         (void)execv(path, argv);
         is.code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
         is.why  = words_of("%s: %s", path, strerror(errno));
-        is.hint = words_of("install the whole package: it has bowline and bowline-lab");
+        is.hint = words_of("install bowline-lab, in the same version");
     }
     say_failure(&is);
     return is.code;

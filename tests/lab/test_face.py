@@ -407,7 +407,7 @@ def test_bowline_without_its_lab_reports_the_missing_program(lab):
     said = subprocess.run([alone, "lab", "list"], capture_output=True, text=True, check=False, env=env)
     assert said.returncode == 127 and said.stdout == ""
     assert "bowline-lab was not found" in said.stderr
-    assert "install the whole package" in said.stderr
+    assert "install bowline-lab" in said.stderr
 
 
 # ---- a protocol of the user ------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 # A thin front end: Meson is the build system. `make help` lists the targets.
 #
 # Every kind of build has a directory of its own, set up once and used again afterwards.
-# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED and TORTURE_ARGS may be
+# MESON_ARGS, PREFIX, DESTDIR, TLS, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED and TORTURE_ARGS may be
 # given on the command line.
 
 # Where tools/install-deps puts a redis-server of ours, for a machine without one.
@@ -10,6 +10,7 @@ export PATH := $(PATH):$(CURDIR)/.deps/bin
 BUILD        ?= build
 PREFIX       ?= /usr/local
 MESON_ARGS   ?=
+TLS          ?= link
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
 SOAK_SEED    ?= 0
@@ -82,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-page site check-site check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
 	check-reproducible clean
 
 all:
@@ -126,6 +127,11 @@ help:
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/'
+	@echo 'make static          bowline and bowline-lab as static binaries, in build-static/ (TLS=none: without OpenSSL)'
+	@echo 'make arm64           the same for arm64, in build-static-arm64/'
+	@echo 'make dist            a tarball of the last commit with its checksums, in build-dist/'
+	@echo 'make check-static check-arm64 check-dist'
+	@echo '                     the static binary where nothing else is, the tests under qemu-user, a build from the tarball'
 	@echo 'make check-install check-package check-reproducible'
 	@echo '                     check the installation, the packages, and that builds are reproducible'
 	@echo 'make clean           remove the build directories'
@@ -398,6 +404,33 @@ endif
 deb:
 	@tools/install-deps deb
 	@tools/make-deb
+
+# OpenSSL is built once, in some minutes. The binaries run in an empty root.
+static:
+	@tools/install-deps static
+	@TLS=$(TLS) tools/make-static
+
+arm64:
+	@tools/install-deps arm64
+	@TLS=$(TLS) tools/make-static arm64
+
+# Also the tests of the command, with the static binary.
+check-static: deps
+	@tools/install-deps static
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	@TLS=$(TLS) tools/check-static $(BUILD)
+
+check-arm64: deps
+	@tools/install-deps arm64
+	@TLS=$(TLS) tools/check-arm64
+
+dist:
+	@tools/make-dist
+
+check-dist: deps
+	@tools/check-dist
 
 check-install:
 	@tools/check-install

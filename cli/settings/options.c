@@ -330,7 +330,8 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
             return optind;
         unsigned row = row_of(t, number);
         if (row == t->count)
-            return fail_option(t, argv[optind - 1], number, reterr);
+            /* musl counts a value that is missing. */
+            return fail_option(t, argv[(optind < argc ? optind : argc) - 1], number, reterr);
         if (t->rows[row].id == OPTION_HELP)
             return 0;
         if (store(ret_options, t->rows[row].id, optarg, reterr) < 0) {

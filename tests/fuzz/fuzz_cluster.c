@@ -10,19 +10,10 @@
  *
  * The seeds are in corpus/cluster.
  */
+#include "fuzz.h"
+
 #include "engine/redis/wire/cluster.h"
 #include "engine/redis/wire/key.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void check_address(const bwl_primary *primary)
 {
@@ -82,13 +73,9 @@ static void check_key(const char *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy =
-        malloc(size > 0 ? size : 1); /* a copy of exactly its size, for the address sanitizer */
+    char         *copy = copy_of(data, size);
     bwl_resp_scan scan = { 0 };
 
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, data, size);
     check_key(copy, size);
     if (bwl_resp_scan_bytes(&scan, copy, size) == BWL_RESP_OK) {
         check_map(copy, scan.size);

@@ -9,27 +9,19 @@
  *
  * The file is in memory; its usual path is a link to it.  The seeds are in corpus/config.
  */
+#include "fuzz.h"
+
 #include "cli/settings/config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int  fd          = -1;
 static char directory[] = "/tmp/bowline-fuzz-XXXXXX";
 static char path[64];
 static char config[96];
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void clean_up(void)
 {

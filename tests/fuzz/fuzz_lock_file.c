@@ -8,20 +8,11 @@
  *
  * The seeds are files of lab/locks.
  */
+#include "fuzz.h"
+
 #include "protocol/lock_file/lock_file.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { STEPS_MAX = 200, LEASE_MS = 30, NOW_MS = 1000000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void answer(bwl_event *ret_ev, bwl_redis_value *ret_value, uint8_t byte, uint32_t tag)
 {

@@ -11,30 +11,18 @@
  * Prefixes are checked in copies of exactly their size, so that the address sanitizer detects a
  * read of a byte that has not arrived.  The seeds are in corpus/resp.
  */
+#include "fuzz.h"
+
 #include "engine/redis/wire/resp.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { COPIED_MAX = 512 }; /* copying every prefix takes quadratic time */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static bwl_resp_status feed(bwl_resp_scan *scan, const char *bytes, size_t size)
 {
     if (size > COPIED_MAX)
         return bwl_resp_scan_bytes(scan, bytes, size);
 
-    char *copy = malloc(size > 0 ? size : 1);
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, bytes, size);
+    char                 *copy   = copy_of(bytes, size);
     const bwl_resp_status status = bwl_resp_scan_bytes(scan, copy, size);
     free(copy);
     return status;

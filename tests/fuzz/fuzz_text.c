@@ -14,32 +14,14 @@
  * checked in copies of exactly their size, so that the address sanitizer detects a read beyond it.
  * The seeds are in corpus/text.
  */
+#include "fuzz.h"
+
 #include "core/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TEXT_MAX = 256, ENCODED_MAX = 3 * TEXT_MAX + 1 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-static char *copy_of(const uint8_t *bytes, size_t size)
-{
-    char *copy = malloc(size > 0 ? size : 1);
-
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, bytes, size);
-    return copy;
-}
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

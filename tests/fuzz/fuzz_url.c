@@ -12,24 +12,16 @@
  * No host is resolved and no file is opened.  The text ends at the first NUL.  The seeds are in
  * corpus/url.
  */
+#include "fuzz.h"
+
 #include "core/text.h"
 #include "engine/settings.h"
 #include "base/url.h"
 #include "engine/redis/wire/key.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TEXT_MAX = BWL_URL_MAX + 16, AGAIN_MAX = 4 * BWL_URL_MAX };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static bool is_same(const char *one, const char *two)
 {

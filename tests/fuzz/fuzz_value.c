@@ -24,11 +24,8 @@
 #include "engine/redis/wire/commands.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { KEY_MAX_HERE = 64, MORE = 16 * 1024 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
 
@@ -90,12 +87,8 @@ static int64_t take_stamp(tape *t)
 static bool read_copy(int64_t *ret_timestamp, const bwl_compat_rules *rules, const char *bytes,
                       size_t size)
 {
-    char *copy = malloc(size > 0 ? size : 1);
-
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, bytes, size);
-    bool is_ours = bwl_value_read(ret_timestamp, rules, copy, size);
+    char *copy    = copy_of(bytes, size);
+    bool  is_ours = bwl_value_read(ret_timestamp, rules, copy, size);
     free(copy);
     return is_ours;
 }

@@ -4,9 +4,7 @@
 #ifndef TAPE_H
 #define TAPE_H
 
-#include "core/core.h"
-
-#include <stdlib.h>
+#include "fuzz.h"
 
 enum { LEASE_MIN_MS = 3 }; /* with a shorter lease, the drift allowance is all of it */
 
@@ -14,12 +12,6 @@ typedef struct tape {
     const uint8_t *bytes;
     size_t         left;
 } tape;
-
-static inline void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static inline uint8_t take(tape *t)
 {

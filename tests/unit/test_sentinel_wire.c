@@ -1,6 +1,6 @@
 /*
- * test_sentinel_wire.c -- every reply to the query of a sentinel, its message about a new primary,
- * and frames that are nearly one of them.
+ * test_sentinel_wire.c -- frames that are nearly a reply of a sentinel, or nearly its message about
+ * a new primary; tests/session plays the whole ones.
  */
 #include "engine/redis/wire/sentinel.h"
 #include "tests/lib/suite.h"
@@ -15,13 +15,6 @@ static bwl_sentinel_says read(const char *frame)
 {
     primary = (bwl_primary){ .port = 1 };
     return bwl_sentinel_read(&primary, frame, strlen(frame));
-}
-
-TEST(sentinel_reply_names_the_primary)
-{
-    assert_int_equal(read("*2\r\n" HOST "$4\r\n6379\r\n"), BWL_SENTINEL_FOUND);
-    assert_string_equal(primary.host, "127.0.0.1");
-    assert_int_equal(primary.port, 6379);
 }
 
 TEST(sentinel_reply_that_is_no_address)
@@ -144,20 +137,6 @@ TEST(sentinel_reply_that_is_no_state)
     }
 }
 
-/* While a failover is carried out, the flags are still those of the old primary. */
-TEST(state_of_the_old_primary_is_not_that_of_the_new_one)
-{
-    bwl_sentinel_state of = { .epoch    = 7,
-                              .is_down  = true,
-                              .instance = { .host = "127.0.0.1", .port = 6379 } };
-    bwl_primary new       = { .host = "127.0.0.1", .port = 6380 };
-
-    assert_true(bwl_sentinel_answer_of(&of, &of.instance).is_down);
-    assert_false(bwl_sentinel_answer_of(&of, &new).is_down);
-    assert_int_equal(bwl_sentinel_answer_of(&of, &new).epoch, 7);
-    assert_int_equal(bwl_sentinel_answer_of(&of, &new).primary.port, 6380);
-}
-
 /* ---- the message ----------------------------------------------------------------------------- */
 
 #define MESSAGE ">3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n"
@@ -166,13 +145,6 @@ static bool is_switch(const char *frame)
 {
     primary = (bwl_primary){ .port = 1 };
     return bwl_sentinel_read_switch(&primary, "m", frame, strlen(frame));
-}
-
-TEST(sentinel_message_names_the_new_primary)
-{
-    assert_true(is_switch(MESSAGE "$17\r\nm 1.2.3.4 5 b 678\r\n"));
-    assert_string_equal(primary.host, "b");
-    assert_int_equal(primary.port, 678);
 }
 
 TEST(push_that_is_no_switch_of_this_service)

@@ -141,8 +141,8 @@ static int read_options(run_options *o, int argc, char **argv, failure *reterr)
         o->name = argv[at];
     if (at > 0 && options_check_name(o->name, "hold", reterr) < 0)
         return -1;
-    if (o->skips && o->wait_ms == BOWLINE_DEFAULT)
-        o->wait_ms = BOWLINE_NO_WAIT;
+    if (at > 0 && options_take_wait(o, &hold_table, reterr) < 0)
+        return -1;
     return at;
 }
 

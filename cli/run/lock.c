@@ -90,18 +90,21 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
     return bowline_open(ret_client, &options, reterr);
 }
 
-/* Without --wait, a run waits for the default of the URL's protocol or profile, or without limit.
- * A URL that cannot be opened is reported later. */
+/* Without --wait, a run waits as long as wait= in the URL says, or for the default of its protocol
+ * or profile, or without limit.  A URL that cannot be opened is reported later. */
 static void use_default_wait(settings *s, bool is_verbose)
 {
+    bool is_in_url = s->wait_ms == BOWLINE_DEFAULT;
+    bool may_have_default =
+        s->wait_is_default && (url_says(s->url, "protocol") || url_says(s->url, "profile"));
     char why[CAPS_TEXT_MAX];
     caps found;
 
-    if (!s->wait_is_default || (!url_says(s->url, "protocol") && !url_says(s->url, "profile")) ||
-        caps_find(&found, s->url, s->lease_ms, why) < 0 || found.wait_ms == 0)
+    if ((!is_in_url && !may_have_default) || caps_find(&found, s->url, s->lease_ms, why) < 0 ||
+        (!is_in_url && found.wait_ms == 0))
         return;
     s->wait_ms = found.wait_ms == INT64_MAX ? BOWLINE_FOREVER : found.wait_ms;
-    if (!is_verbose)
+    if (!is_verbose || is_in_url)
         return;
     if (found.tries_max != 0)
         say_line("makes %u attempts, as retry= says; -w sets a time limit instead",
@@ -287,26 +290,11 @@ static words last_holder(job *j, waiting *w)
 
 /* ---- acquire --------------------------------------------------------------------------------- */
 
-/* A wait with a limit has ended, and the server has not said how; perhaps it is dead.  The request
- * is withdrawn, or released after it. */
-static int acquire_late(job *j, waiting *w, bowline_operation *late, failure *reterr)
+/* A wait without a limit is one for the lock.  A server that cannot be reached at the start is an
+ * error: a wrong URL would never be noticed. */
+static bool fails_without_server(const job *j)
 {
-    failure is = {
-        .code = EXIT_NOT_ACQUIRED,
-        .what = words_of("%s was not acquired within %s", j->options.name,
-                         words_of_duration(loop_now() - j->began_at).text),
-        .why  = w->found,
-    };
-
-    /* Without a query, as with -q, the server may only be slow. */
-    if (w->found.text[0] != '\0' && !w->is_found)
-        is.code = EXIT_FAILED;
-    if (w->found.text[0] == '\0')
-        is.why = words_of("the server did not answer");
-    is.hint = words_of("if the server holds the lock for this process now, it ends with its lease");
-    bowline_cancel(late);
-    j->server_is_silent = !w->is_found;
-    return failed_with(reterr, is);
+    return j->settings.wait_ms == BOWLINE_FOREVER && !j->settings.waits_for_server;
 }
 
 static int acquire_failed(job *j, waiting *w, int status, const bowline_error *error,
@@ -331,9 +319,39 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
                            verb_of(j));
         if (!j->options.skips && !j->options.quiet)
             is.why = last_holder(j, w);
+    } else if (status == BOWLINE_UNREACHABLE && fails_without_server(j)) {
+        is.hint = words_of("%s; to wait for the server, add --wait-for-server", is.hint.text);
     } else if (status == BOWLINE_USAGE) {
         is.hint = words_of("type: bowline %s --help", verb_of(j));
     }
+    return failed_with(reterr, is);
+}
+
+/* A wait has ended, and the server has not said how; perhaps it is dead, or was never reached.  The
+ * request is withdrawn, or released after it. */
+static int acquire_late(job *j, waiting *w, bowline_operation *late, failure *reterr)
+{
+    bowline_error error;
+    failure       is = {
+              .code = EXIT_NOT_ACQUIRED,
+              .what = words_of("%s was not acquired within %s", j->options.name,
+                               words_of_duration(loop_now() - j->began_at).text),
+              .why  = w->found,
+    };
+
+    int status = bowline_operation_check(late, &error);
+    if (status == BOWLINE_UNREACHABLE) {
+        bowline_cancel(late);
+        return acquire_failed(j, w, status, &error, reterr);
+    }
+    /* Without a query, as with -q, the server may only be slow. */
+    if (w->found.text[0] != '\0' && !w->is_found)
+        is.code = EXIT_FAILED;
+    if (w->found.text[0] == '\0')
+        is.why = words_of("the server did not answer");
+    is.hint = words_of("if the server holds the lock for this process now, it ends with its lease");
+    bowline_cancel(late);
+    j->server_is_silent = !w->is_found;
     return failed_with(reterr, is);
 }
 
@@ -412,7 +430,8 @@ static int take(job *j, failure *reterr)
     w.next_at = j->options.quiet ? INT64_MAX : loop_now() + FIRST_MS;
     if (is_server(j) && s->wait_ms > 0)
         until = j->began_at + LATE_MS + (s->wait_ms > CONNECT_MS ? s->wait_ms : CONNECT_MS);
-    while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until) {
+    while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until &&
+           !(fails_without_server(j) && bowline_operation_check(op, NULL) < 0)) {
         int64_t next_at = w.query == NULL ? w.next_at : INT64_MAX;
         loop_turn_until(&j->loop, next_at < until ? next_at : until);
         lock_check_signals(j);

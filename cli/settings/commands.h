@@ -45,6 +45,7 @@
 #define RUN_OPTION_MAP(X)                                                                     \
     X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
     X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
+    X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too") \
     X(SKIP, 0, "skip", NULL, "if not acquired, exit 0; implies -n unless -w")                 \
     X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
     X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
@@ -67,20 +68,21 @@
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define HOLD_OPTION_MAP(X)                                                              \
-    X(FOR, 0, "for", "PID", "release the lock when process PID ends; in a shell: $$")   \
-    X(MAX_HOLD, 0, "max-hold", "TIME", "release the lock after TIME")                   \
-    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")   \
-    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                  \
-    X(SKIP, 0, "skip", NULL, "if not acquired, print \"exit 0\"; implies -n unless -w") \
-    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")    \
-    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")          \
-    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                          \
-    X(JSON, 0, "json", NULL, "print one line of JSON, not shell text")                  \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                 \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")        \
-    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")         \
-    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                              \
+#define HOLD_OPTION_MAP(X)                                                                    \
+    X(FOR, 0, "for", "PID", "release the lock when process PID ends; in a shell: $$")         \
+    X(MAX_HOLD, 0, "max-hold", "TIME", "release the lock after TIME")                         \
+    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
+    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
+    X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too") \
+    X(SKIP, 0, "skip", NULL, "if not acquired, print \"exit 0\"; implies -n unless -w")       \
+    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
+    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
+    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                                \
+    X(JSON, 0, "json", NULL, "print one line of JSON, not shell text")                        \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
+    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
+    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define RELEASE_OPTION_MAP(X)                                                      \

@@ -21,7 +21,9 @@ enum { CONFIG_FILE_MAX = 16384 };
 
 static const char system_config[] = "/etc/bowline.conf";
 
-static const char *const keys[] = { "url", "wait", "lease", "max-hold", "kill-after", NULL };
+static const char *const keys[] = { "url",      "wait",       "lease",
+                                    "max-hold", "kill-after", "wait-for-server",
+                                    NULL };
 
 /* The contents of a file. */
 typedef struct text_file {
@@ -159,6 +161,17 @@ static int take_time(settings *s, const char *key, const char *value, words wher
     return 0;
 }
 
+static int take_switch(bool *ret_is_on, const char *key, const char *value, words where,
+                       failure *reterr)
+{
+    *ret_is_on = strcmp(value, "yes") == 0;
+    if (*ret_is_on || strcmp(value, "no") == 0)
+        return 0;
+    return failed(
+        reterr, words_of("%s: %s: \"%s\" is not yes or no", where.text, key, url_shown(value).text),
+        words_of("it is a switch"), words_of("write %s = yes", key));
+}
+
 static bool *is_given(bool given[], const char *key)
 {
     for (unsigned i = 0; keys[i] != NULL; i++)
@@ -169,7 +182,8 @@ static bool *is_given(bool given[], const char *key)
 
 static int take_line(settings *s, char *line, words where, bool given[], failure *reterr)
 {
-    words type = words_of("write KEY = VALUE; keys: url, wait, lease, max-hold, kill-after");
+    words type = words_of(
+        "write KEY = VALUE; keys: url, wait, lease, max-hold, kill-after, wait-for-server");
 
     line = trimmed(line);
     if (line[0] == '\0' || line[0] == '#')
@@ -193,6 +207,8 @@ static int take_line(settings *s, char *line, words where, bool given[], failure
     *before = true;
     if (strcmp(key, "url") == 0)
         return take_url(s, value, where, reterr);
+    if (strcmp(key, "wait-for-server") == 0)
+        return take_switch(&s->waits_for_server, key, value, where, reterr);
     return take_time(s, key, value, where, reterr);
 }
 
@@ -338,6 +354,7 @@ int settings_find(settings *ret_settings, const run_options *options, failure *r
         s->lease_ms = options->lease_ms;
     if (options->max_hold_ms != 0)
         s->max_hold_ms = options->max_hold_ms;
+    s->waits_for_server = s->waits_for_server || options->waits_for_server;
     if (options->kill_after_ms >= 0)
         s->kill_after_ms = options->kill_after_ms;
     return 0;

@@ -21,8 +21,9 @@ typedef struct settings {
     int64_t  max_hold_ms;
     uint32_t lease_ms;
     int64_t  kill_after_ms;
-    bool     url_ends_hold;   /* the URL sets max-hold */
-    bool     wait_is_default; /* no source sets the wait */
+    bool     url_ends_hold;    /* the URL sets max-hold */
+    bool     wait_is_default;  /* no source sets the wait */
+    bool     waits_for_server; /* also without a limit */
 } settings;
 
 int settings_find(settings *ret_settings, const run_options *options, failure *reterr);

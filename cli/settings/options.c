@@ -39,7 +39,8 @@ static const char run_details[] =
     "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
     "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
     "this machine.  file:///run/lock/bowline has the locks of all users.\n"
-    "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
+    "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after,\n"
+    "wait-for-server (yes or no).\n"
     "Put a URL with a password in a file that only you can read (--url-file).\n"
     /* In the order of bowline(7), which documents the defaults. */
     "\n"
@@ -72,7 +73,7 @@ const option_table run_table = {
 };
 
 enum {
-    ROWS_MAX     = 20,
+    ROWS_MAX     = 32,
     FIRST_NUMBER = 256,
     ARGUMENT_MAX = 20,
     PID_MAX      = 1 << 22, /* the limit of the kernel */
@@ -302,6 +303,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_FOR: return read_pid(&o->hold.pid, value, reterr);
     case OPTION_HOLD: o->hold.socket = value; break;
     case OPTION_CHECK: o->hold.checks = true; break;
+    case OPTION_WAIT_FOR_SERVER: o->waits_for_server = true; break;
     case OPTION_HELP:
     case OPTION_VERSION: break; /* see options_parse, main.c */
     }
@@ -401,6 +403,16 @@ static int read_operands(run_options *o, int at, int argc, char **argv, failure 
     return 0;
 }
 
+int options_take_wait(run_options *o, const option_table *t, failure *reterr)
+{
+    if (o->skips && o->wait_ms == BOWLINE_DEFAULT)
+        o->wait_ms = BOWLINE_NO_WAIT;
+    if (!o->waits_for_server || o->wait_ms != BOWLINE_NO_WAIT)
+        return 0;
+    return options_fail(t, reterr, words_of("--wait-for-server needs a wait"),
+                        words_of("without -w, neither -n nor --skip waits"));
+}
+
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
     run_options *o  = ret_options;
@@ -408,7 +420,7 @@ int run_options_read(run_options *ret_options, int argc, char **argv, failure *r
 
     if (at > 0 && read_operands(o, at, argc, argv, reterr) < 0)
         return -1;
-    if (o->skips && o->wait_ms == BOWLINE_DEFAULT)
-        o->wait_ms = BOWLINE_NO_WAIT;
+    if (at > 0 && options_take_wait(o, &run_table, reterr) < 0)
+        return -1;
     return at > 0 ? 1 : at;
 }

@@ -45,6 +45,7 @@ typedef enum option_id {
     OPTION_FOR,
     OPTION_HOLD,
     OPTION_CHECK,
+    OPTION_WAIT_FOR_SERVER,
 } option_id;
 
 typedef struct option_row {
@@ -111,6 +112,7 @@ typedef struct run_options {
     int          busy_code;
     int          status_fd; /* -1: none */
     bool         skips;
+    bool         waits_for_server;
     bool         no_renew;
     bool         closes;
     bool         quiet;
@@ -142,6 +144,9 @@ int options_time(int64_t *ret_ms, const char *key, const char *where, const char
 /* Refuses a URL in the place of the name. It would become the name of a local lock, and a password
  * in it would be shown and passed to the command. */
 int options_check_name(const char *name, const char *command, failure *reterr);
+
+/* --skip without a wait does not wait; --wait-for-server needs a wait. */
+int options_take_wait(run_options *o, const option_table *t, failure *reterr);
 
 /* Reads `run ...`; argv[0] is "run". Returns 1, 0 for --help, or below 0 with *reterr. */
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);

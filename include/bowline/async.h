@@ -78,6 +78,13 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_who_start(bowline_operation **ret_op,
 /* 1: the operation has ended, and finish does not block; 0: not yet.  Any thread. */
 BOWLINE_API int bowline_operation_done(bowline_operation *op);
 
+/* Whether an acquire or yield in flight has reached the store.  UNREACHABLE: at least one attempt
+ * has ended, and none has reached it; the text says why the last one failed.  More attempts follow
+ * until the wait is over: bowline_cancel ends it earlier.  OK: the store has answered, or no
+ * attempt has ended yet, or the operation has ended, or is another one, or waits behind another
+ * thread of this client.  USAGE, FORKED.  Sends nothing and never blocks.  Any thread. */
+BOWLINE_API int bowline_operation_check(bowline_operation *op, bowline_error *reterr);
+
 /* Waits for the end for wait_ms, running the event loop of the client (0: dispatches what is
  * ready).  OK: it has ended.  TIMEOUT: not yet.  USAGE, SYSTEM, FORKED.  Any thread. */
 BOWLINE_API int bowline_operation_wait(bowline_operation *op, int64_t wait_ms,

@@ -66,6 +66,7 @@ static void use_operation(bowline_operation *op)
     RETURNS(1, bowline_operation_done(op));
     sim_child_does("bowline_cancel");
     bowline_cancel(op);
+    IS_FORKED(bowline_operation_check(op, &error));
     IS_FORKED(bowline_operation_wait(op, BOWLINE_FOREVER, &error));
 }
 

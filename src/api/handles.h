@@ -44,6 +44,9 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
 /* The result of an operation: the status, with a text for users. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 
+/* UNREACHABLE, with a text for users. */
+int bwl_report_unreachable(const bwl_lock *lock, bowline_error *reterr);
+
 /* LOST, with a text for users. */
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
 

@@ -99,6 +99,11 @@ int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr)
                             lock->base.name, reason(lock, "the lease ended, or the store lost it"));
 }
 
+int bwl_report_unreachable(const bwl_lock *lock, bowline_error *reterr)
+{
+    return because(lock, BWL_STATUS_UNREACHABLE, "the store gave no reason", reterr);
+}
+
 static int unknown(const bwl_operation *operation, bowline_error *reterr)
 {
     const bwl_lock *lock      = operation->lock;
@@ -152,7 +157,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
         return because(lock, BWL_STATUS_REFUSED, "the server answers too slowly for this lease",
                        reterr);
     case BWL_STORE_REFUSED: return because(lock, BWL_STATUS_REFUSED, silence, reterr);
-    case BWL_UNREACHABLE: return because(lock, BWL_STATUS_UNREACHABLE, silence, reterr);
+    case BWL_UNREACHABLE: return bwl_report_unreachable(lock, reterr);
     case BWL_LOST: return bwl_report_loss(lock, reterr);
     case BWL_UNKNOWN: return unknown(operation, reterr);
     case BWL_CANCELLED:

@@ -434,6 +434,18 @@ int bowline_operation_done(bowline_operation *op)
     return call.status < 0 || op->inner.completion.result != BWL_PENDING;
 }
 
+int bowline_operation_check(bowline_operation *op, bowline_error *reterr)
+{
+    if (op == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_operation_check needs an operation");
+    const bwl_operation *operation = &op->inner;
+    BWL_CALL(operation->lock->shard, reterr);
+    if (call.status < 0 || operation->completion.result != BWL_PENDING ||
+        !bwl_lock_is_unreachable(operation->lock))
+        return call.status;
+    return bwl_report_unreachable(operation->lock, reterr);
+}
+
 int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error *reterr)
 {
     bwl_shard *shard = bwl_shard_of_operation(op);

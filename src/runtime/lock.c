@@ -105,6 +105,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->has_handle         = true;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
+    lock->was_reached        = false;
     lock->reads_wall         = reads_wall(&lock->base.hold);
     lock->user               = NULL;
     lock->base.listing       = NULL;
@@ -338,6 +339,18 @@ static void time_is_up(bwl_lock *lock, bwl_ms now)
     step(lock, &fx);
 }
 
+/* Whether the last attempt has got further than an attempt to connect. */
+static bool has_reached(const bwl_hold *hold)
+{
+    return hold->last_error != BWL_PENDING && hold->last_error != BWL_UNREACHABLE;
+}
+
+bool bwl_lock_is_unreachable(const bwl_lock *lock)
+{
+    return lock->operation != NULL && lock->operation->verb == BWL_ACQUIRE && !lock->was_reached &&
+           lock->base.hold.last_error == BWL_UNREACHABLE;
+}
+
 void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
 {
     bwl_lock *lock = bwl_lock_of_engine(base);
@@ -348,6 +361,7 @@ void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
     if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
         time_is_up(lock, ev.now);
     handle_event(lock, &ev);
+    lock->was_reached = lock->was_reached || has_reached(&lock->base.hold);
     bwl_lock_unpin(&lock->base);
 }
 
@@ -410,7 +424,8 @@ static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 {
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
-    lock->operation = operation;
+    lock->operation   = operation;
+    lock->was_reached = false;
     bwl_lock_pin(&lock->base);
 }
 

@@ -49,6 +49,7 @@ struct bwl_lock {
     bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
+    bool             was_reached; /* the store has answered an attempt of this acquire or yield */
     bool             reads_wall;  /* its protocol or token needs the wall clock */
     bwl_lock_face    face;        /* the caller's view: event_queue.h */
     void            *user;        /* the caller's data */
@@ -96,6 +97,9 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
+
+/* An acquire or yield in flight has made an attempt, and none has reached the store. */
+bool bwl_lock_is_unreachable(const bwl_lock *lock);
 
 /* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */
 int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);

@@ -360,6 +360,8 @@ static void caller_does(const char *what)
         queries_holder(rest);
     } else if ((rest = after(what, "cancels ")) != NULL) {
         bowline_cancel(lock_of(rest)->op);
+    } else if ((rest = after(what, "checks the acquire of ")) != NULL) {
+        note_end(rest, bowline_operation_check(lock_of(rest)->op, &error), &error);
     } else if ((rest = after(what, "reads the time left of ")) != NULL) {
         note("%s: %lld ms left", rest, (long long)bowline_hold_left_ms(lock_of(rest)->hold));
     } else if ((rest = after(what, "flushes releases")) != NULL) {
@@ -368,9 +370,8 @@ static void caller_does(const char *what)
         note("%s",
              bowline_client_warning(client) != NULL ? bowline_client_warning(client) : "none");
     } else if ((rest = after(what, "breaks ")) != NULL) {
-        blocks     = true;
-        int status = bowline_break(client, rest, lock_of(rest)->id, &error);
-        note_end(rest, status, &error);
+        blocks = true;
+        note_end(rest, bowline_break(client, rest, lock_of(rest)->id, &error), &error);
     } else if ((rest = after(what, "updates ")) != NULL) {
         blocks = true;
         updates(rest);

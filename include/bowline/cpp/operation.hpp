@@ -78,6 +78,21 @@ template <class Result> class [[nodiscard]] operation {
                                                          get(), wait.ms()) == BOWLINE_OK;
     }
 
+    /* Nothing, unless each attempt so far to reach the store has failed: UNREACHABLE, and why.
+     * Throws FORKED.  Any thread. */
+    [[nodiscard]] std::optional<error> check() const
+    {
+        bowline_error e{};
+        const int     status =
+            handle_ != nullptr ? bowline_operation_check(get(), &e) : int(BOWLINE_OK);
+
+        if (status == BOWLINE_FORKED)
+            detail::check(status, e);
+        if (status < 0)
+            return error(status, e);
+        return std::nullopt;
+    }
+
     /* A pointer of the caller, which its events carry, and the hold that it acquires begins with.
      * Empty: no effect, nullptr.  Any thread. */
     void set_data(void *pointer) noexcept

@@ -190,13 +190,10 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
 
 static void name_silence(const bwl_session *session, bwl_engine_lock *lock)
 {
-    const bwl_session_attempt *attempt = &session->attempt;
+    bwl_fault why;
 
-    if (attempt->broke.status != 0 && attempt->failures > 0)
-        bwl_host_set_fault(lock, &attempt->broke);
-    else
-        bwl_host_set_error(lock, "%s: no answer before the end of the wait",
-                           session->endpoint.text);
+    bwl_session_explain_silence(session, &why);
+    bwl_host_set_fault(lock, &why);
 }
 
 /* Removes all requests before it completes the first: a completion may submit a new one. */

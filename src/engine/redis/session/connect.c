@@ -224,6 +224,20 @@ bool bwl_session_may_be_dead(const bwl_session *session)
     return session->attempt.failures > 0 && session->phase != BWL_SESSION_READY;
 }
 
+void bwl_session_explain_silence(const bwl_session *session, bwl_fault *ret_why)
+{
+    const bwl_session_attempt *attempt = &session->attempt;
+
+    if (attempt->broke.status != 0 && attempt->failures > 0) {
+        *ret_why = attempt->broke;
+        return;
+    }
+    (void)bwl_fail(ret_why, BWL_STATUS_UNREACHABLE, "%s: no answer before the end of the wait",
+                   session->endpoint.text);
+    if (session->phase == BWL_SESSION_CONNECTING)
+        (void)bwl_handshake_add_hint(session, true, ret_why);
+}
+
 bwl_ms bwl_session_deadline(const bwl_session *session)
 {
     const bwl_request *head;

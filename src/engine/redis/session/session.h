@@ -185,6 +185,9 @@ static inline bool bwl_session_uses_push(const bwl_session *session)
 /* Whether the last attempt to connect failed. */
 bool bwl_session_may_be_dead(const bwl_session *session);
 
+/* Why a request was not sent before the end of a wait. */
+void bwl_session_explain_silence(const bwl_session *session, bwl_fault *ret_why);
+
 /* Connects without a request, unless a connection is open or being opened.  False: in backoff. */
 bool bwl_session_open(bwl_session *session);
 

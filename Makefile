@@ -374,10 +374,11 @@ docs: all
 	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
 	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/reference/profiles.md
 	@tools/real_time_page.py --write
-	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/reference/catalogue.md docs/reference/catalogue.zh-CN.md docs/reference/lock-files.md README.md README.zh-CN.md
+	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/reference/catalogue.md docs/reference/catalogue.zh-CN.md docs/reference/lock-files.md README.zh-CN.md
 	@tools/troubleshooting_page.py cli src doctor <docs/reference/troubleshooting.txt >docs/reference/troubleshooting.md
 	@tools/lab_pictures.py $(BUILD)/bowline-lab docs/explanation/why-setnx
 	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/shell_page.py $(BUILD)/bowline $$(grep -rl "^<!-- terminal: " docs)
+	@tools/terminal_svg.py docs/tutorial/first-ten-minutes.md 'Between machines' >docs/tutorial/first-ten-minutes.svg
 	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/doctor_page.py $(BUILD)/bowline docs/how-to/doctor.md
 
 format:

@@ -15,7 +15,7 @@ BOWLINE = os.environ.get("BOWLINE", "")
 LAB = os.environ.get("BOWLINE_LAB", "")
 CATALOGUE = SOURCE / "docs" / "reference" / "catalogue.md"
 CHINESE = SOURCE / "docs" / "reference" / "catalogue.zh-CN.md"
-SHOWING = [CATALOGUE, CHINESE, SOURCE / "docs" / "reference" / "lock-files.md", SOURCE / "README.md", SOURCE / "README.zh-CN.md"]
+SHOWING = [CATALOGUE, CHINESE, SOURCE / "docs" / "reference" / "lock-files.md", SOURCE / "README.zh-CN.md"]
 
 needs_lab = pytest.mark.skipif(not LAB, reason="this build has no lab")
 

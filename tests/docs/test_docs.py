@@ -79,6 +79,23 @@ def test_readme_shell_examples_run_as_they_stand(tmp_path):
     assert (tmp_path / "ran").read_text() == "nightly\n" * len(lines)
 
 
+def test_the_recording_in_the_readme_is_that_of_the_tutorial():
+    drawn = run([SOURCE / "tools" / "terminal_svg.py", SOURCE / "docs/tutorial/first-ten-minutes.md", "Between machines"])
+    assert drawn.stdout == (SOURCE / "docs/tutorial/first-ten-minutes.svg").read_text(encoding="utf-8"), "make docs draws it anew"
+    assert "Killed</text>" in drawn.stdout and drawn.stdout.count("<rect") == 3
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_rows_of_the_readme_are_those_of_the_comparison(readme):
+    page = (SOURCE / "docs/explanation/performance.md").read_text(encoding="utf-8").partition("### peer-hand-over-X")[2]
+    rows = re.findall(r"^\| (.+?) \| (\d+) us \| (\d+) us \| ([\d.]+) \|$", (SOURCE / readme).read_text(encoding="utf-8"), re.M)
+    assert len(rows) == 3
+    for library, theirs, ours, ratio in rows:
+        peer = {"Redisson, RLock": "RLock", "redis-py, Lock": "redis-py", "redsync": "redsync"}[library]
+        (measured,) = re.findall(rf"^\| {peer} \| \*\*{re.escape(ratio)}\*\* .*\| (\d+) / \d+ us \| (\d+) / \d+ us \|$", page, re.M)
+        assert measured == (ours, theirs), library
+
+
 # ---- update ----------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 
+from command_pages import PARTS as COMMANDS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECTIONS = {
     "tutorial": "Tutorial", "how-to": "How-to", "reference": "Reference", "man": "Manual", "explanation": "Explanation",
@@ -99,8 +101,8 @@ class Stage:
         self.write(here, "\n".join(made) + "\n")
 
     def manual(self, build):
-        names = {name.rsplit(".", 1)[0]: name for name in MANUAL}
-        for name in MANUAL:
+        names = [*MANUAL, *(f"bowline-{command}.1" for command in COMMANDS)]
+        for name in names:
             words = ["mandoc", "-Thtml", "-O", "fragment", str(build / "docs/man" / name)]
             html = subprocess.run(words, capture_output=True, text=True, check=True).stdout
             html = re.sub(r"<b>([\w-]+)</b>\((\d)\)", lambda m: self.page_of(m, names), html)
@@ -108,9 +110,9 @@ class Stage:
 
     def page_of(self, found, names):
         name = f"{found[1]}.{found[2]}"
-        if name not in MANUAL and not (found[1].startswith("bowline_") and found[2] == "3"):
+        if name not in names and not (found[1].startswith("bowline_") and found[2] == "3"):
             return found[0]
-        return f'<a href="{name if name in MANUAL else "bowline.3"}.html">{found[1]}({found[2]})</a>'
+        return f'<a href="{name if name in names else "bowline.3"}.html">{found[1]}({found[2]})</a>'
 
     def lab(self, build):
         """Each is a page of its own, which the lab writes."""

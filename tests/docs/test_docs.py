@@ -203,6 +203,17 @@ def test_the_manual_and_the_help_know_the_same_options():
     assert {option for option in set(re.findall(r"--[a-z][a-z-]+", page)) if option not in known} - {"--version"} == set()
 
 
+@pytest.mark.skipif(not BOWLINE, reason="this build has no command")
+def test_each_command_has_a_page_of_its_own_with_its_options():
+    commands = re.findall(r"^  (\w+) +\w", run([BOWLINE, "--help"]).stdout, re.M)
+    assert {"run", "hold", "who", "ls", "doctor"} < set(commands)
+    for command in set(commands) - {"lab", "help"}:
+        page = manual(f"bowline-{command}.1")
+        assert page.startswith(f"bowline-{command}(1)\n") and f"*bowline {command}*" in page.partition("# DESCRIPTION")[0]
+        missing = [option for option in re.findall(r"--[a-z][a-z-]+", run([BOWLINE, "help", command]).stdout) if option not in page]
+        assert missing == [], command
+
+
 @pytest.mark.skipif(not LAB, reason="this build has no lab")
 def test_the_manual_knows_the_commands_of_the_lab():
     usage = subprocess.run([LAB, "--help"], capture_output=True, text=True, check=True).stdout

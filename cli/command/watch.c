@@ -26,7 +26,7 @@
 #include "cli/text/holder.h"
 #include "cli/text/json.h"
 
-enum { EVERY_MS = 500, AGAIN_MS = 20, AGAIN_MAX = 10 };
+enum { EVERY_MS = 500, AGAIN_MS = 20, AGAIN_MAX = 10, LATER_MS = 50 };
 
 static const option_row rows[] = { WATCH_OPTION_MAP(OPTION_ROW) };
 
@@ -142,6 +142,23 @@ static int see(watcher *w, sight *ret_now, failure *reterr)
     return status;
 }
 
+/* Says who has broken the hold.  False: no one has, or it is not known. */
+static bool say_breaker(watcher *w, const bowline_holder *was)
+{
+    const look *l = w->look;
+    char        by[BOWLINE_BREAKER_MAX];
+
+    if (was->id == 0 ||
+        bowline_broken_by(l->client, l->options.name, was->id, by, NULL) != BOWLINE_OK ||
+        by[0] == '\0')
+        return false;
+    if (l->options.wants_json)
+        say(w, WATCH_BROKEN, was, by);
+    else
+        say(w, WATCH_BROKEN, was, words_of("broken by %s", by).text);
+    return true;
+}
+
 static void say_end(watcher *w, const sight *now, hold_end end)
 {
     bowline_holder was = w->before.holder;
@@ -151,12 +168,29 @@ static void say_end(watcher *w, const sight *now, hold_end end)
     was.left_ms = INT64_MAX;
     switch (end) {
     case HOLD_GOES_ON: return;
-    case HOLD_RELEASED: say(w, WATCH_RELEASED, &was, NULL); return;
+    case HOLD_RELEASED:
+        if (!say_breaker(w, &was))
+            say(w, WATCH_RELEASED, &was, NULL);
+        return;
     case HOLD_LOST: say(w, WATCH_LOST, &was, "its lease has ended"); return;
     case HOLD_ENDED:
         say(w, WATCH_ENDED, &was, "released, or its lease has ended: no look was possible");
         return;
     }
+}
+
+/* A new holder publishes its fence and its command a moment later. */
+static void see_again(watcher *w, sight *now)
+{
+    sight   later;
+    failure ignored;
+
+    if (now->holder.held == 0 || now->holder.fence != 0)
+        return;
+    (void)poll(NULL, 0, LATER_MS); /* (void): a shorter pause does no harm */
+    if (see(w, &later, &ignored) == 0 && later.holder.held != 0 &&
+        change_is_same_hold(&now->holder, &later.holder))
+        *now = later;
 }
 
 static void say_changes(watcher *w, sight *now)
@@ -166,6 +200,8 @@ static void say_changes(watcher *w, sight *now)
     hold_end              end = change_between(&w->before, now);
 
     say_end(w, now, end);
+    if (was->held == 0 || end != HOLD_GOES_ON)
+        see_again(w, now);
     if (is->held != 0 && (was->held == 0 || end != HOLD_GOES_ON) && w->before.seen_at > 0)
         say(w, WATCH_ACQUIRED, is, NULL);
     else if (w->is_known && end == HOLD_GOES_ON && was->waiting != is->waiting)

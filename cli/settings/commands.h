@@ -20,8 +20,9 @@
 #define CAPS_OPERANDS    "[URL]"
 #define ACL_OPERANDS     "[URL]"
 #define DOCTOR_OPERANDS  "[URL]"
-#define HELP_OPERANDS \
-    "[run|hold|release|who|ls|watch|top|break|fence|lab|caps|acl|doctor|version]"
+#define HELP_OPERANDS                                \
+    "[run|hold|release|who|ls|watch|top|break|fence" \
+    "|lab|caps|acl|doctor|version]"
 
 /* Name, operands, map of options, help. */
 #define COMMAND_MAP(X)                                                                         \

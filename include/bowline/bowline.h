@@ -368,6 +368,16 @@ BOWLINE_API int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowlin
 BOWLINE_API int bowline_break(bowline_client *client, const char *name, uint64_t id,
                               bowline_error *reterr);
 
+enum { BOWLINE_BREAKER_MAX = 2 * BOWLINE_HOLDER_TEXT_MAX };
+
+/* By whom bowline_break has ended the hold with this id: "USER@HOST"; "": it has not, or that is
+ * not known.  Only protocol queue has a place for it, for about a minute after the lease; not if
+ * the client of the old holder was closed before it noticed.  The id must be of one of the last 64
+ * holds that bowline_who of this client has returned.  UNREACHABLE, UNKNOWN, REFUSED, USAGE (also
+ * for the id 0), NOMEM, SYSTEM, FORKED.  Blocks as bowline_release.  Any thread. */
+BOWLINE_API int bowline_broken_by(bowline_client *client, const char *name, uint64_t id,
+                                  char ret_by[BOWLINE_BREAKER_MAX], bowline_error *reterr);
+
 /* ---- held names ------------------------------------------------------------------------------ */
 
 /* The held names of a store, read step by step: a snapshot, in no order.  A name that is held

@@ -218,6 +218,44 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
     return status;
 }
 
+/* locked */
+static int ask_breaker(bwl_lock *lock, uint64_t id, char ret_by[BWL_BREAKER_MAX],
+                       bowline_error *reterr)
+{
+    bwl_operation operation;
+
+    bwl_lock_query_breaker(lock, &operation, id);
+    int status = bwl_lock_await(&operation, BWL_NEVER, reterr);
+    if (status < 0)
+        return status;
+    if (operation.completion.result == BWL_CANCELLED)
+        return bwl_report(&operation, reterr);
+    return lock->shard->host.engine->view.breaker(&lock->base, ret_by, reterr);
+}
+
+int bowline_broken_by(bowline_client *client, const char *name, uint64_t id,
+                      char ret_by[BOWLINE_BREAKER_MAX], bowline_error *reterr)
+{
+    bwl_lock *lock;
+
+    if (client == NULL || name == NULL || id == 0 || ret_by == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_broken_by needs a client, a name, the id of a hold, which is not "
+                        "0, and a place for the text");
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    ret_by[0] = '\0';
+    if (client->first->host.engine->view.ask_breaker == NULL)
+        return BOWLINE_OK;
+    int status = bwl_query_lock_new(&lock, client->first, name, reterr);
+    if (status < 0)
+        return status;
+    status = ask_breaker(lock, id, ret_by, reterr);
+    bwl_lock_drop_handle(lock);
+    return status;
+}
+
 /* ---- bowline_ping ---------------------------------------------------------------------------- */
 
 static const char ping_name[] = "bowline-ping";

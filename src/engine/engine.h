@@ -72,6 +72,13 @@ typedef struct bwl_engine_view {
      * query_done() will be called, or was called already. */
     bool (*list)(bwl_engine_lock *lock);
 
+    /* Starts a query: by whom the hold with this id, which `who` has shown, was released by force.
+     * True and false as `look`.  NULL: the store does not know that. */
+    bool (*ask_breaker)(bwl_engine_lock *lock, uint64_t id);
+
+    /* The result of that query, when it is complete; "": not known.  Never blocks. */
+    int (*breaker)(bwl_engine_lock *lock, char ret_by[BWL_BREAKER_MAX], bwl_fault *fault);
+
     /* Shows the command that a held lock works for, without waiting for a reply; 0: none.  NULL:
      * the store does not show it. */
     void (*command)(bwl_engine_lock *lock, int64_t pid);

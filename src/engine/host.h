@@ -24,6 +24,7 @@ typedef struct bwl_host        bwl_host;
 typedef struct bwl_engine_lock bwl_engine_lock;
 
 enum { BWL_HOLDER_TEXT_MAX = 64 }; /* size of a holder's text, bytes with the NUL */
+enum { BWL_BREAKER_MAX = 2 * BWL_HOLDER_TEXT_MAX }; /* of USER@HOST, likewise */
 
 /* What the runtime does for an engine, with the client's mutex. */
 typedef struct bwl_host_calls {

@@ -635,6 +635,12 @@ void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
     end_query(lock, engine->view.look == NULL || engine->view.look(&lock->base));
 }
 
+void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t id)
+{
+    begin_query(lock, operation);
+    end_query(lock, lock->shard->host.engine->view.ask_breaker(&lock->base, id));
+}
+
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)
 {
     begin_query(lock, operation);

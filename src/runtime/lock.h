@@ -108,6 +108,9 @@ int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);
  * BWL_CANCELLED. */
 void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
 
+/* The same for engine->view.ask_breaker, which is not NULL. */
+void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t id);
+
 /* The next step of the lock's listing (engine/listing.h), which is not at its end: completes as
  * above. */
 void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);

@@ -134,6 +134,26 @@ def test_watch_sees_the_death_of_a_holder(place, store, name):
     assert end["pid"] == holder.pid
 
 
+def test_watch_names_who_has_broken_a_hold(place, store, name):
+    if store == "file":
+        pytest.skip("a lock of file: cannot be broken")
+    holder = place.hold(name, "-t", "9s")
+    watch = Watch(place, name)
+    held = watch.next("held")
+    place.bowline("break", "--yes", name)
+    assert watch.next("broken").items() >= {"by": ME, "pid": holder.pid, "id": held["id"]}.items()
+
+
+def test_watch_counts_the_waiters(place, name):
+    place.hold(name)
+    watch = Watch(place, name)
+    watch.next("held")
+    waiter = place.start(name, "true")
+    assert watch.next("waiting")["waiting"] == 1
+    place.let_go(waiter)
+    assert "waiting" not in watch.next("waiting")
+
+
 def test_watch_lines_are_for_people(place, redis, name):
     watch = place.begin("watch", name)
     assert re.fullmatch(rf"\d\d:\d\d:\d\d  free      {name}\n", watch.stdout.readline())

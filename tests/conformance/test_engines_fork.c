@@ -90,6 +90,7 @@ static int use_hold(void *arg)
     IS_FORKED(bowline_who_start(&op, f->client, "x", &error));
     IS_FORKED(bowline_ping(f->client, 0, &error));
     IS_FORKED(bowline_break(f->client, "n", 7, &error));
+    IS_FORKED(bowline_broken_by(f->client, "n", 7, (char[BOWLINE_BREAKER_MAX]){ 0 }, &error));
     IS_FORKED(bowline_flush_releases(f->client, 0, &error));
     IS_FORKED(bowline_update(f->client, "k", never, NULL, NULL, &error));
     IS_FORKED(bowline_yield(f->hold, BOWLINE_DEFAULT, NULL));

@@ -20,6 +20,15 @@ static bowline_holder show(bowline_client *client, const char *name)
     return holder;
 }
 
+static const char *broken_by(bowline_client *client, uint64_t id)
+{
+    static char   by[BOWLINE_BREAKER_MAX];
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_broken_by(client, "x", id, by, &error), &error);
+    return by;
+}
+
 TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
 {
     enum { WAITING = 3 };
@@ -37,7 +46,11 @@ TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
     uint64_t id = show(client, "x").id;
     assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
     assert_true(waiter_ends(&waiters[0]));
-    assert_true(show(client, "x").id != id);
+    uint64_t next = show(client, "x").id;
+    assert_true(next != id);
+    assert_non_null(strchr(broken_by(client, id), '@'));
+    assert_string_equal(broken_by(client, next), "");
+    assert_string_equal(broken_by(others[0], id), ""); /* which has never looked */
     /* The same id again: that hold has ended, and the next holder keeps the lock. */
     assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
     assert_non_null(strstr(error.text, "another client has the lock"));

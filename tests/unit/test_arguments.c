@@ -136,6 +136,8 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_break(client, NULL, 7, e), USAGE, "name")                                          \
     X(bowline_break(client, "n", 0, e), USAGE, "not 0")                                          \
     X(bowline_break(client, "n", 7, e), UNSUPPORTED, "thread: ends with its process")            \
+    X(bowline_broken_by(client, "n", 0, (char[BOWLINE_BREAKER_MAX]){ 0 }, e), USAGE, "not 0")    \
+    X(bowline_broken_by(client, "n", 7, NULL, e), USAGE, "place")                                \
     X(bowline_update(NULL, "k", compute, NULL, NULL, e), USAGE, "client")                        \
     X(bowline_update(client, NULL, compute, NULL, NULL, e), USAGE, "key")                        \
     X(bowline_update(client, "k", NULL, NULL, NULL, e), USAGE, "function")                       \

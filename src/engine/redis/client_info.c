@@ -4,7 +4,8 @@
  *
  * A lock's value has the client's session id, and a hash at the server has the client's data under
  * that id.  The hash expires.  It is written by the handshake, and again with the next command if
- * that was a while ago.  It is deleted when the client closes.
+ * that was a while ago.  It is deleted when the client closes, unless it has a note about a forced
+ * release (force_release.c): others may want to know who did it.
  */
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/slots.h"
@@ -133,6 +134,8 @@ void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
 
 void bwl_redis_write_goodbye(bwl_session *session)
 {
+    if (bwl_redis_of(session->host)->was_broken)
+        return; /* the info expires, with the note in it */
     if (session->node != NULL)
         bwl_slots_leave(session);
     if (session->config->topology != BWL_TOPOLOGY_CLUSTER && session->push.info_sent_at != 0)

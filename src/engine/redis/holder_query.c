@@ -337,6 +337,8 @@ int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *faul
     fill_in(ret_holder, &result.look, lock);
     if (lock->host->engine->break_seen == NULL)
         ret_holder->id = 0;
+    if (ret_holder->id != 0 && lock->hold.protocol->uses_push)
+        bwl_redis_remember_hold(bwl_redis_of(lock->host), &result.look);
     return BWL_OK;
 }
 

@@ -299,6 +299,7 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
     cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
         return BWL_REDIS_ANSWER;
+    bwl_redis_of(lock->host)->was_broken = true;
     (void)snprintf(why, sizeof lock->why.text, "broken by %.*s",
                    (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
     for (size_t i = 0; why[i] != '\0'; i++) /* it may be printed on a terminal */

@@ -313,6 +313,7 @@ void bwl_redis_close(bwl_host *host)
         say_goodbye(redis);
     bwl_router_free(&redis->router);
     free(redis->waiters.waiters);
+    free(redis->seen);
     free(redis);
     host->store = NULL;
 }
@@ -404,10 +405,11 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .connect = start_connecting, .view.look = bwl_redis_holder_query, .view.who = bwl_redis_who,  \
     .lock_size = sizeof(bwl_redis_lock)
 
-#define BREAKING_ENGINE(scheme_)                                                             \
-    REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await, \
-                           .break_seen = bwl_redis_force_release,                            \
-                           .broken     = bwl_redis_force_released
+#define BREAKING_ENGINE(scheme_)                                                   \
+    REDIS_ENGINE(scheme_),                                                         \
+        .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,          \
+        .break_seen = bwl_redis_force_release, .broken = bwl_redis_force_released, \
+        .view.ask_breaker = bwl_redis_ask_breaker_of, .view.breaker = bwl_redis_breaker_of
 
 #define SERVER_ENGINE(scheme_)                                                       \
     {                                                                                \

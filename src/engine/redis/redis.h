@@ -9,7 +9,7 @@
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
- *      force_release.c releases another client's hold, and records who did it
+ *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
  *      update.c        one optimistic update
  */
 #pragma once
@@ -59,10 +59,15 @@ typedef struct bwl_waiter_registry {
     uint32_t    first_free; /* 0: none */
 } bwl_waiter_registry;
 
+/* The last holds that holder queries have shown: breaker.c. */
+typedef struct bwl_redis_seen bwl_redis_seen;
+
 typedef struct bwl_redis {
     bwl_router          router; /* first: session->owner_data points to it */
     bwl_redis_lock     *locks;  /* newest first */
     bwl_waiter_registry waiters;
+    bwl_redis_seen     *seen;       /* NULL: none yet */
+    bool                was_broken; /* a hold was: the note about it outlives this client */
     char                id[BWL_QUEUE_SESSION_SIZE + 1]; /* "": not generated yet */
 } bwl_redis;
 
@@ -203,6 +208,14 @@ bool bwl_redis_holder_query(bwl_engine_lock *lock);
 int  bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
 bool bwl_redis_force_release(bwl_engine_lock *lock);
 int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
+
+/* ---- breaker.c: see bwl_engine_view */
+
+bool bwl_redis_ask_breaker_of(bwl_engine_lock *lock, uint64_t id);
+int  bwl_redis_breaker_of(bwl_engine_lock *lock, char ret_by[BWL_BREAKER_MAX], bwl_fault *fault);
+
+/* Remembers the hold that the reply shows, with protocol queue. */
+void bwl_redis_remember_hold(bwl_redis *redis, const bwl_holder_reply *look);
 
 /* The status of a failed query or forced release, from its answer; OK for YES. */
 int bwl_redis_query_status(const bwl_engine_lock *lock, bwl_answer answer, bwl_fault *fault);

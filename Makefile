@@ -397,6 +397,7 @@ check-headers:
 install: all
 ifneq ($(origin PREFIX),file)
 	@meson configure $(BUILD) --prefix=$(PREFIX) $(LIBDIR)
+	$(call compile,$(BUILD))
 endif
 	@meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi

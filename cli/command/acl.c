@@ -138,18 +138,18 @@ static int find(rights *ret_rights, const settings *s, const run_options *o, boo
     char          why[RIGHTS_TEXT_MAX];
     rights_wanted wanted = {
         .url      = s->url,
-        .features = o->feature,
-        .key      = o->key,
+        .features = o->acl.feature,
+        .key      = o->acl.key,
         .before_7 = before_7,
     };
 
-    if (o->user != NULL && o->user[0] == '\0')
+    if (o->acl.user != NULL && o->acl.user[0] == '\0')
         return options_fail(&acl_table, reterr, words_of("--user is empty"),
                             words_of("give the name of a Redis user"));
     if (rights_find(ret_rights, &wanted, why) < 0)
         return options_fail(&acl_table, reterr, words_of("there is no such rule"),
                             words_of("%s", why));
-    if (o->key != NULL && !is_of_keys(ret_rights))
+    if (o->acl.key != NULL && !is_of_keys(ret_rights))
         return options_fail(&acl_table, reterr, words_of("there is no such rule"),
                             words_of("--key belongs to --feature update; the keys of a lock come "
                                      "from its URL"));
@@ -162,7 +162,9 @@ static int answer(const settings *s, const run_options *o, failure *reterr)
 
     if (find(&now, s, o, false, reterr) < 0 || find(&before_7, s, o, true, reterr) < 0)
         return -1;
-    const char *user = o->user != NULL ? o->user : now.user[0] != '\0' ? now.user : default_user;
+    const char *user = o->acl.user != NULL   ? o->acl.user
+                       : now.user[0] != '\0' ? now.user
+                                             : default_user;
     if (o->wants_json)
         write_json(user, &now, &before_7);
     else

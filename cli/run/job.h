@@ -8,6 +8,7 @@
 #include "cli/run/child.h"
 #include "cli/run/guard.h"
 #include "cli/run/loop.h"
+#include "cli/run/metrics.h"
 #include "cli/settings/config.h"
 #include "cli/settings/options.h"
 #include "cli/text/json.h"
@@ -50,6 +51,7 @@ typedef struct job {
     int64_t         held_at;
     int64_t         expected_until; /* end of the hold at the last check */
     ending          ending;
+    metrics         metrics;
     int             ended_by; /* the signal that ended the wait, or 0 */
     interrupt       interrupt;
     bool            stop_is_for_group; /* Ctrl-Z, sent to the process group of bowline */

@@ -147,6 +147,17 @@ static void report_released(const job *j, const bowline_error *released, int cod
                  words_of_duration(loop_now() - j->held_at).text);
 }
 
+static void report_numbers(job *j, int code)
+{
+    metrics_end end = {
+        .held_ms  = j->held_at != 0 ? loop_now() - j->held_at : 0,
+        .code     = code,
+        .was_lost = j->was_lost,
+    };
+
+    metrics_ended(&j->metrics, j->client, &end);
+}
+
 /* The exit code of the command, as a shell reports it. */
 static int exit_code(const job *j)
 {
@@ -234,7 +245,7 @@ static int report_interrupted(job *j)
 
 /* A process of the command could not be stopped.  The lock is not released: it stays with the
  * processes that inherited it (file:), or until the lease ends. */
-_Noreturn static void leave(const job *j)
+_Noreturn static void leave(job *j)
 {
     const bowline_error error = { .status = BOWLINE_LOST };
     int                 code  = report_lost(j, &error);
@@ -244,6 +255,7 @@ _Noreturn static void leave(const job *j)
     json_text("why", j->ending.why.text);
     json_number("exit", code);
     json_send();
+    report_numbers(j, code);
     /* exit(3) would close the client, which would release the lock. */
     _exit(code);
 }
@@ -255,6 +267,7 @@ static int run_locked(job *j)
     failure       is;
 
     report_acquired(j);
+    metrics_acquired(&j->metrics, j->client);
     if (start(j, &is) < 0) {
         (void)lock_release(j, &released); /* (void): no work was done under this lock */
         return report_failed(j, &is);
@@ -283,12 +296,14 @@ int run_main(int argc, char **argv)
         options_write(&run_table, false);
         return say_done();
     }
+    metrics_begin(&j.metrics, &j.options.metrics);
     if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {
         code = report_failed(&j, &is);
     } else {
         lock_check_signals(&j);
         code = j.ended_by != 0 ? report_interrupted(&j) : run_locked(&j);
     }
+    report_numbers(&j, code);
     settings_wipe(&j.settings);
     if (j.server_is_silent)
         _exit(code); /* bowline_close would wait for it; the kernel has what was sent */

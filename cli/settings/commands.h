@@ -55,6 +55,8 @@
     X(ON_LOST, 0, "on-lost", "term|kill|warn", "what to do with COMMAND if the lock is lost") \
     X(KILL_AFTER, 0, "kill-after", "TIME", "time from TERM to KILL (5s)")                     \
     X(CLOSE, 0, "close", NULL, "COMMAND does not inherit the lock")                           \
+    X(METRICS_FILE, 0, "metrics-file", "FILE", "write numbers to FILE, for Prometheus")       \
+    X(METRICS_NAME, 0, "metrics-name", "TEXT", "add a label to these: name=\"TEXT\"")         \
     X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
     X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \

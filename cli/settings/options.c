@@ -13,6 +13,7 @@
 
 #include "cli/settings/commands.h"
 #include "cli/text/url.h"
+#include "cli/text/utf8.h"
 
 static const option_row rows[] = { RUN_OPTION_MAP(OPTION_ROW) };
 
@@ -64,10 +65,8 @@ const option_table run_table = {
     OPTION_TABLE("run", rows, RUN_OPERANDS, true),
     .before  = "bowline run nightly ./report.sh            run it when no one else does\n"
                "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
-               "bowline run -w 5m -t 30s deploy sh -c '...'\n"
                "\n",
-    .after   = "\n"
-               "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
+    .after   = "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
                "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
     .details = run_details,
 };
@@ -237,6 +236,20 @@ static int read_choice(const char *where, const char *what, const char *value,
                         say_suggestion(value, choices, prefix.text, known.text));
 }
 
+static int read_label(const char **ret_label, const char *value, failure *reterr)
+{
+    uint32_t    character;
+    const char *at = value;
+
+    while (*at != '\0') {
+        at += utf8_next(&character, at);
+        if (character == UTF8_BROKEN)
+            return usage_failed(reterr, words_of("--metrics-name: the text is not UTF-8"));
+    }
+    *ret_label = value;
+    return 0;
+}
+
 static int read_policy(lost_policy *ret_policy, const char *value, failure *reterr)
 {
     static const char *const names[] = { "term", "kill", "warn", NULL };
@@ -292,9 +305,9 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_VERBOSE: o->verbose = true; break;
     case OPTION_YES: o->is_confirmed = true; break;
     case OPTION_JSON: o->wants_json = true; break;
-    case OPTION_FEATURE: o->feature = value; break;
-    case OPTION_USER: o->user = value; break;
-    case OPTION_KEY: o->key = value; break;
+    case OPTION_FEATURE: o->acl.feature = value; break;
+    case OPTION_USER: o->acl.user = value; break;
+    case OPTION_KEY: o->acl.key = value; break;
     case OPTION_STRICT: o->is_strict = true; break;
     case OPTION_EVERY: return options_time(&o->look.every_ms, "every", "--every", value, reterr);
     case OPTION_MAX_KEYS:
@@ -303,6 +316,8 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_FOR: return read_pid(&o->hold.pid, value, reterr);
     case OPTION_HOLD: o->hold.socket = value; break;
     case OPTION_CHECK: o->hold.checks = true; break;
+    case OPTION_METRICS_FILE: o->metrics.file = value; break;
+    case OPTION_METRICS_NAME: return read_label(&o->metrics.name, value, reterr);
     case OPTION_WAIT_FOR_SERVER: o->waits_for_server = true; break;
     case OPTION_HELP:
     case OPTION_VERSION: break; /* see options_parse, main.c */
@@ -422,5 +437,7 @@ int run_options_read(run_options *ret_options, int argc, char **argv, failure *r
         return -1;
     if (at > 0 && options_take_wait(o, &run_table, reterr) < 0)
         return -1;
+    if (at > 0 && o->metrics.name != NULL && o->metrics.file == NULL)
+        return usage_failed(reterr, words_of("--metrics-name needs --metrics-file"));
     return at > 0 ? 1 : at;
 }

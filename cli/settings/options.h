@@ -46,6 +46,8 @@ typedef enum option_id {
     OPTION_HOLD,
     OPTION_CHECK,
     OPTION_WAIT_FOR_SERVER,
+    OPTION_METRICS_FILE,
+    OPTION_METRICS_NAME,
 } option_id;
 
 typedef struct option_row {
@@ -81,6 +83,19 @@ typedef enum lost_policy {
     LOST_WARN,     /* only a message */
 } lost_policy;
 
+/* Of acl; NULL if not given. */
+typedef struct acl_options {
+    const char *feature;
+    const char *user;
+    const char *key;
+} acl_options;
+
+/* Of run; NULL if not given. */
+typedef struct metrics_options {
+    const char *file;
+    const char *name; /* the label */
+} metrics_options;
+
 /* Of hold and release; 0 or NULL if not given. */
 typedef struct hold_options {
     int         pid;    /* --for */
@@ -97,31 +112,30 @@ typedef struct look_options {
 
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
-    const char  *name;    /* "" if not given */
-    char       **command; /* ends with NULL  */
-    const char  *url;
-    const char  *url_file;
-    const char  *feature; /* these three of acl */
-    const char  *user;
-    const char  *key;
-    int64_t      wait_ms; /* as in bowline_acquire_options */
-    int64_t      max_hold_ms;
-    int64_t      kill_after_ms; /* -1: not given */
-    uint32_t     lease_ms;
-    lost_policy  on_lost;
-    int          busy_code;
-    int          status_fd; /* -1: none */
-    bool         skips;
-    bool         waits_for_server;
-    bool         no_renew;
-    bool         closes;
-    bool         quiet;
-    bool         verbose;
-    bool         is_confirmed;
-    bool         wants_json;
-    bool         is_strict; /* of doctor */
-    hold_options hold;
-    look_options look;
+    const char     *name;    /* "" if not given */
+    char          **command; /* ends with NULL  */
+    const char     *url;
+    const char     *url_file;
+    int64_t         wait_ms; /* as in bowline_acquire_options */
+    int64_t         max_hold_ms;
+    int64_t         kill_after_ms; /* -1: not given */
+    uint32_t        lease_ms;
+    lost_policy     on_lost;
+    int             busy_code;
+    int             status_fd; /* -1: none */
+    bool            skips;
+    bool            waits_for_server;
+    bool            no_renew;
+    bool            closes;
+    bool            quiet;
+    bool            verbose;
+    bool            is_confirmed;
+    bool            wants_json;
+    bool            is_strict; /* of doctor */
+    acl_options     acl;
+    hold_options    hold;
+    metrics_options metrics;
+    look_options    look;
 } run_options;
 
 /* Reads the options in argv[1...]; the result borrows from argv.  Returns the index of the first

@@ -16,7 +16,7 @@
  *          return std::to_string(old ? std::stoll(std::string(*old)) + 1 : 1);
  *      });
  *
- * Header only, above bowline.h, async.h and update.h, which say what the calls promise.  The
+ * Header only, above bowline.h, async.h, stats.h and update.h, which say what the calls promise.  The
  * differences:
  *
  *   - A failure throws bowline::error, also out of memory.  Decide on its status(), a
@@ -46,6 +46,7 @@
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
+#include <bowline/stats.h>
 #include <bowline/update.h>
 
 #endif

@@ -5,6 +5,7 @@
 #include "sim/kernel/network.h"
 #include "sim/kernel/say.h"
 
+#include <bowline/stats.h>
 #include <bowline/update.h>
 
 typedef struct inheritance {
@@ -38,6 +39,7 @@ static int compute(bowline_change *change, void *context)
 
 static void use_client(bowline_client *client)
 {
+    bowline_stats      stats  = BOWLINE_STATS_INIT;
     bowline_hold      *hold   = NULL;
     bowline_operation *op     = NULL;
     bowline_holder     holder = { .size = sizeof holder };
@@ -45,6 +47,7 @@ static void use_client(bowline_client *client)
     bowline_error      error  = { 0 };
 
     IS_FORKED(bowline_ping(client, 0, &error));
+    IS_FORKED(bowline_client_stats(client, &stats, &error));
     IS_FORKED(bowline_acquire(&hold, client, "a", NULL, &error));
     IS_FORKED(bowline_acquire_start(&op, client, "a", NULL, &error));
     IS_FORKED(bowline_who(client, "a", &holder, &error));

@@ -8,6 +8,8 @@
 #include "runtime/wakeup.h"
 #include "base/fault.h"
 
+#include <bowline/stats.h>
+
 #include <string.h>
 
 /* ---- event loops ----------------------------------------------------------------------------- */
@@ -107,6 +109,41 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     if (client->wakeup != NULL)
         bwl_wakeup_dispatch_ended(client->wakeup);
     return status;
+}
+
+int bowline_client_stats(bowline_client *client, bowline_stats *ret_stats, bowline_error *reterr)
+{
+    bwl_stats  sum = { 0 };
+    bwl_shard *shard;
+
+    if (client == NULL || ret_stats == NULL || ret_stats->size != sizeof *ret_stats)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_client_stats needs a client, and a place for the numbers whose "
+                        "size field is sizeof(bowline_stats)");
+    BWL_UNLOCKED_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        bwl_loop_lock(&shard->loop);
+        bwl_stats_add(&sum, &shard->stats);
+        bwl_loop_unlock(&shard->loop);
+    }
+    *ret_stats = (bowline_stats){
+        .size            = sizeof *ret_stats,
+        .acquired        = sum.acquired,
+        .not_acquired    = sum.not_acquired,
+        .released        = sum.released,
+        .lost            = sum.lost,
+        .not_released    = sum.not_released,
+        .renewals        = sum.renewals,
+        .renewals_late   = sum.renewals_late,
+        .renewals_failed = sum.renewals_failed,
+        .connections     = sum.connections,
+        .waited_ms       = sum.waited_ms,
+        .waited_max_ms   = sum.waited_max_ms,
+        .held_ms         = sum.held_ms,
+    };
+    return BOWLINE_OK;
 }
 
 /* ---- a hold ---------------------------------------------------------------------------------- */

@@ -106,6 +106,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->base.in_background = false;
     lock->saw_foreign        = false;
     lock->was_reached        = false;
+    lock->stats              = (bwl_lock_stats){ .holds = false };
     lock->reads_wall         = reads_wall(&lock->base.hold);
     lock->user               = NULL;
     lock->base.listing       = NULL;
@@ -241,12 +242,34 @@ static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
 
 static void step(bwl_lock *lock, const bwl_effects *fx);
 
+/* The lock in the store of a local group, whose waiters are counted instead. */
+static bool is_of_group(const bwl_lock *lock)
+{
+    return lock->group != NULL && lock->engine == lock->shard->host.engine;
+}
+
+static void count_end(bwl_lock *lock, bwl_outcome_kind kind)
+{
+    const bwl_operation *operation = lock->operation;
+    bwl_stats           *stats     = &lock->shard->stats;
+    bwl_ms               now       = lock->shard->host.latest;
+
+    if (operation != NULL && (operation->is_query || is_of_group(lock)))
+        return;
+    if (operation != NULL && operation->verb == BWL_ACQUIRE)
+        bwl_stats_acquire_ended(stats, &lock->stats, kind, now);
+    else if (kind == BWL_LOST ||
+             (operation != NULL ? operation->verb == BWL_RELEASE : lock->base.in_background))
+        bwl_stats_hold_ended(stats, &lock->stats, kind, now);
+}
+
 static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
     if (lock->group != NULL)
         kind = lock->shard->group_calls->result(lock, kind);
+    count_end(lock, kind);
     if (lock->base.in_background && operation == NULL)
         end_in_background(lock, kind);
     lock->operation = NULL;
@@ -286,12 +309,14 @@ static bwl_ms now_of_caller(bwl_lock *lock)
     return bwl_hold_left(&lock->base.hold, now) == 1 ? lock->base.hold.until : now;
 }
 
-/* Without a lease, nothing depends on the time of the release: the clock need not be read. */
+/* Without a lease, only the numbers depend on the time of the release.  For thread: reading the
+ * clock would be a tenth of the whole cost. */
 static bwl_ms now_of_release(bwl_lock *lock)
 {
-    return lock->shard->host.engine->has_lease || lock->base.hold.until != BWL_NEVER
-               ? now_of_caller(lock)
-               : lock->shard->host.latest;
+    bool is_cheap = lock->shard->host.engine->kind == BWL_ENGINE_THREAD;
+
+    return !is_cheap || lock->base.hold.until != BWL_NEVER ? now_of_caller(lock)
+                                                           : lock->shard->host.latest;
 }
 
 /* The random bits and the wall clock of `ev` are not set yet. */
@@ -353,15 +378,22 @@ bool bwl_lock_is_unreachable(const bwl_lock *lock)
 
 void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
 {
-    bwl_lock *lock = bwl_lock_of_engine(base);
+    bwl_lock       *lock         = bwl_lock_of_engine(base);
+    const bwl_hold *hold         = &base->hold;
+    bool            was_renewing = hold->state == BWL_HOLD_RENEWING;
+    bwl_ms          left_ms;
 
     lock->saw_foreign = ev.answer == BWL_FOREIGN_VALUE;
     ev.now            = bwl_shard_now(lock->shard);
+    left_ms           = hold->until - ev.now;
     bwl_lock_pin(&lock->base);
     if (ev.kind == BWL_ALARM && ev.now >= lock->time_is_up_at)
         time_is_up(lock, ev.now);
     handle_event(lock, &ev);
-    lock->was_reached = lock->was_reached || has_reached(&lock->base.hold);
+    lock->was_reached = lock->was_reached || has_reached(hold);
+    if (was_renewing && hold->state == BWL_HOLD_HELD && lock->engine == base->host->engine)
+        bwl_stats_renewed(&lock->shard->stats, hold->last_error == BWL_PENDING, left_ms,
+                          hold->request.lease_ms);
     bwl_lock_unpin(&lock->base);
 }
 
@@ -436,6 +468,7 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     bwl_random  fresh = fresh_bits(lock);
 
     bwl_no_effects(&fx);
+    lock->stats.since = now;
     begin(lock, operation, BWL_ACQUIRE);
     bwl_ms wait_deadline = wait_ms < 0 ? now + wait_ms : bwl_ms_add(now, wait_ms);
     bwl_hold_acquire(&lock->base.hold, &fresh, moment(lock, now), wait_deadline, &fx);
@@ -496,6 +529,7 @@ void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 
     assert(wait_ms > 0);
     bwl_no_effects(&fx);
+    bwl_stats_hold_ended(&lock->shard->stats, &lock->stats, BWL_RELEASED, now);
     begin(lock, operation, BWL_ACQUIRE);
     operation->yields = true;
     if (bwl_hold_is_held(&lock->base.hold)) {

@@ -50,9 +50,10 @@ struct bwl_lock {
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
     bool             was_reached; /* the store has answered an attempt of this acquire or yield */
-    bool             reads_wall;  /* its protocol or token needs the wall clock */
-    bwl_lock_face    face;        /* the caller's view: event_queue.h */
-    void            *user;        /* the caller's data */
+    bwl_lock_stats   stats;
+    bool             reads_wall; /* its protocol or token needs the wall clock */
+    bwl_lock_face    face;       /* the caller's view: event_queue.h */
+    void            *user;       /* the caller's data */
 };
 
 struct bwl_operation {

@@ -98,6 +98,7 @@ static void connected(bwl_host *host, bool is_connected)
     bwl_shard *shard         = bwl_shard_of(host);
     bool       was_connected = atomic_exchange(&shard->is_connected, is_connected);
 
+    shard->stats.connections += is_connected ? 1 : 0;
     if (!is_connected && !was_connected)
         atomic_store(&shard->unhealthy_until, bwl_ms_add(bwl_shard_now(shard), BWL_UNHEALTHY_MS));
     if (shard->connecting.result == BWL_PENDING)

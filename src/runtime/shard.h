@@ -17,6 +17,7 @@
 #include "runtime/event_queue.h"
 #include "runtime/loop.h"
 #include "runtime/names.h"
+#include "runtime/stats.h"
 
 #include <stdatomic.h>
 
@@ -49,6 +50,7 @@ struct bwl_shard {
     bwl_event_queue                    events;
     const struct bwl_lock_group_calls *group_calls; /* NULL: there was no local group yet */
     bwl_background                     background;
+    bwl_stats                          stats;
     struct bowline_client             *client;  /* for src/api; NULL: none */
     struct bwl_lock_program           *program; /* of a lock file; the first shard owns it */
     unsigned                           number;  /* in the client, from 0 */

@@ -55,7 +55,7 @@ def test_the_long_help_names_every_option_of_a_url(place):
 
 def test_every_option_of_the_help_is_an_option(place):
     names = re.findall(r"^ *(?:-\w,)? *--([a-z-]+)( \S+)?", place.bowline("run", "--help").stdout, re.M)
-    assert len(names) == 17
+    assert len(names) == 19
     for name, argument in names:
         if not argument:
             done = place.run(f"--{name}", "--help")

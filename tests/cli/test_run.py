@@ -592,3 +592,66 @@ def test_setuid_is_refused(place):
         pytest.skip("setuid means nothing in this file system")
     assert done.returncode == 125
     assert "setuid" in done.stderr
+
+
+# --metrics-file.
+
+
+def metrics(path):
+    """{name: (label, value)}. Each number has its HELP and TYPE before it, once, and nothing else is there."""
+    text, found = path.read_text(encoding="utf-8"), {}
+    block = r'# HELP (\w+) ([^\n]+)\n# TYPE \1 gauge\n\1(\{name="((?:[^"\\\n]|\\[n"\\])*)"\})? (-?\d+(?:\.\d+)?)\n'
+    assert re.fullmatch(f"(?:{block})*".replace(r"\1", r"\w+"), text), text
+    for name, _, _, label, value in re.findall(block, text):
+        assert name.startswith("bowline_run_") and name not in found
+        found[name.removeprefix("bowline_run_")] = (label, float(value))
+    return found
+
+
+@pytest.mark.parametrize("command, code", [(["true"], 0), (["sh", "-c", "exit 7"], 7), (["no-such-command"], 127), (["true"], 124)])
+def test_metrics_file_has_the_numbers_of_the_run(place, command, code):
+    path = place.path("run.prom")
+    if code == 124:
+        place.hold()
+    assert place.run("-n", "--metrics-file", str(path), "job", *command).returncode == code
+    found = {name: value for name, (label, value) in metrics(path).items()}
+    is_acquired = code in (0, 7)
+    assert (found["exit_code"], found["holding"], found["lost"]) == (code, 0, 0)
+    assert found["not_acquired"] == (not is_acquired)
+    assert found["start_time_seconds"] <= found["end_time_seconds"]
+    assert found["waited_seconds"] >= 0 and found["held_seconds"] >= 0
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert [entry.name for entry in place.root.iterdir() if entry.name.startswith("run.prom")] == ["run.prom"]
+
+
+def test_metrics_file_shows_a_command_that_runs_and_has_a_label(place):
+    path, copy = place.path("run.prom"), place.path("copy")
+    text = 'a "b" \\ \n \u00e4'
+    place.run("--metrics-file", str(path), "--metrics-name", text, "job", "cp", str(path), str(copy))
+    running, ended = metrics(copy), metrics(path)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    assert {label for label, _ in [*running.values(), *ended.values()]} == {escaped}
+    assert running["holding"][1] == 1 and "exit_code" not in running
+    assert ended["holding"][1] == 0 and ended["exit_code"][1] == 0
+
+
+@pytest.mark.parametrize("file", ["none/run.prom", "home"])
+def test_metrics_file_that_cannot_be_written_is_one_warning(place, file):
+    done = place.run("--metrics-file", file, "job", "sh", "-c", "exit 3")
+    assert done.returncode == 3
+    assert re.fullmatch(rf"bowline: warning: --metrics-file: {file} cannot be written: [^\n]+\n", done.stderr)
+    assert [entry.name for entry in place.root.iterdir() if entry.name.startswith("home.")] == []
+
+
+# timeout(1) exits with 124, too.
+
+
+@pytest.mark.parametrize("options, busy", [([], 124), (["-E", "75"], 75)])
+def test_a_timeout_is_told_apart_from_a_held_lock_by_E(place, options, busy):
+    inner = place.run(*options, "job", "timeout", "0.1", "sleep", "1000")
+    held = place.hold()
+    words = ["timeout", "0.2", os.environ["BOWLINE"], "run", *options, "job", "true"]
+    outer = subprocess.run(words, env=place.env, capture_output=True, check=False, timeout=60)
+    assert (inner.returncode, outer.returncode) == (124, 124)
+    assert place.run("-n", *options, "job", "true").returncode == busy
+    place.let_go(held)

@@ -4,6 +4,8 @@
 #include "tests/lib/engines.h"
 #include "tests/lib/inside.h"
 
+#include <bowline/stats.h>
+
 #include <stdio.h>
 
 /* ---- acquire and refusal --------------------------------------------------------------------- */
@@ -62,6 +64,26 @@ ENGINE_TEST(names_do_not_exclude_each_other)
         assert_status(BOWLINE_BUSY, try_once(other, names[i]), NULL);
     for (size_t i = 0; i < NAMES; i++)
         must_release(holds[i]);
+}
+
+ENGINE_TEST(client_counts_what_it_has_done)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_stats   stats  = BOWLINE_STATS_INIT;
+
+    assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL);
+    must_release(hold);
+    hold = must_acquire(client, engine_lock());
+    assert_status(BOWLINE_OK, bowline_client_stats(client, &stats, NULL), NULL);
+    assert_int_equal(stats.acquired, 2);
+    assert_int_equal(stats.not_acquired, 1);
+    assert_int_equal(stats.released, 1);
+    assert_int_equal(stats.lost + stats.not_released + stats.renewals_late, 0);
+    assert_true(stats.waited_ms >= stats.waited_max_ms && stats.waited_max_ms >= 0);
+    must_release(hold);
+    stats.size--;
+    assert_status(BOWLINE_USAGE, bowline_client_stats(client, &stats, NULL), NULL);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
+#include <bowline/stats.h>
 
 #include <cstdint>
 #include <optional>
@@ -95,6 +96,15 @@ class client {
     void break_hold(const std::string &name, std::uint64_t id)
     {
         detail::call(bowline_break, opened(), detail::c_string(name), id);
+    }
+
+    /* What it has done since it was opened, in numbers.  Throws FORKED. */
+    [[nodiscard]] bowline_stats stats()
+    {
+        bowline_stats read = BOWLINE_STATS_INIT;
+
+        detail::call(bowline_client_stats, opened(), &read);
+        return read;
     }
 
     /* Reaches the store now, trying again for at most `wait`.  Throws as bowline_ping. */

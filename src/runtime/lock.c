@@ -242,19 +242,15 @@ static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
 
 static void step(bwl_lock *lock, const bwl_effects *fx);
 
-/* The lock in the store of a local group, whose waiters are counted instead. */
-static bool is_of_group(const bwl_lock *lock)
-{
-    return lock->group != NULL && lock->engine == lock->shard->host.engine;
-}
-
+/* Not for the lock in the store of a local group, whose waiters are counted instead. */
 static void count_end(bwl_lock *lock, bwl_outcome_kind kind)
 {
     const bwl_operation *operation = lock->operation;
     bwl_stats           *stats     = &lock->shard->stats;
     bwl_ms               now       = lock->shard->host.latest;
+    bool is_of_group = lock->group != NULL && lock->engine == lock->shard->host.engine;
 
-    if (operation != NULL && (operation->is_query || is_of_group(lock)))
+    if (operation != NULL && (operation->is_query || is_of_group))
         return;
     if (operation != NULL && operation->verb == BWL_ACQUIRE)
         bwl_stats_acquire_ended(stats, &lock->stats, kind, now);

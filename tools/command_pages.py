@@ -16,6 +16,7 @@ PARTS = {
     "version": ["VERSION"],
 }
 SHARED = ["EXIT STATUS", "ENVIRONMENT", "FILES"]
+ONLY_THERE = ["NAME", "SYNOPSIS", "LAB", "JSON", "SIGNALS", "EXAMPLES", "SEE ALSO"]  # bowline(1) is the place of these
 
 
 def sections_of(text):

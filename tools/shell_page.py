@@ -42,6 +42,7 @@ PID = r"(?<=pid )(\d+)|(?<=^\[1\] )(\d+)"
 VARIES = [
     (r"\b[\w.-]+@[\w.-]+\b(?!\.\w)", "USER@HOST"),
     (PID, "PID"),
+    (r"\b\d+\.\d{3}$", "SECONDS"),
     (r"\b1\d{15,18}(?:…)?", "FENCE"),
     (r"\b1\d{9,12}\b", "TIME"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|\b\d\d:\d\d:\d\d\b", "TIME"),

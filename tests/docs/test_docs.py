@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+import command_pages
+
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
 BOWLINE = os.environ.get("BOWLINE", "")
@@ -212,6 +214,9 @@ def test_each_command_has_a_page_of_its_own_with_its_options():
         assert page.startswith(f"bowline-{command}(1)\n") and f"*bowline {command}*" in page.partition("# DESCRIPTION")[0]
         missing = [option for option in re.findall(r"--[a-z][a-z-]+", run([BOWLINE, "help", command]).stdout) if option not in page]
         assert missing == [], command
+    claimed = {part for parts in command_pages.PARTS.values() for part in parts}
+    left = set(re.findall(r"^# (.+)$", manual("bowline.1"), re.M)) - claimed - {*command_pages.SHARED, *command_pages.ONLY_THERE}
+    assert left == set(), "PARTS of tools/command_pages.py says to which command a part belongs"
 
 
 @pytest.mark.skipif(not LAB, reason="this build has no lab")

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "cli/text/json.h"
+#include "cli/text/holder.h"
 #include "cli/text/say.h"
+#include "cli/text/utf8.h"
 #include "doctor/visit.h"
 
 /* Replaces write of libc: this many calls are interrupted first. */
@@ -68,6 +70,47 @@ TEST(escaped_message_uses_the_whole_width)
     assert_string_equal(words_escaped("nightly", 0).text, "");
     assert_string_equal(words_escaped("n\xc3\xa4htly", 5).text, "n\xc3\xa4...");
     assert_string_equal(words_escaped("ni\x1b[2J", 8).text, "ni...");
+    /* Two columns each; and one that combines with the character before it. */
+    assert_string_equal(words_escaped("\u65e5\u672c\u8a9e", 6).text, "\u65e5\u672c\u8a9e");
+    assert_string_equal(words_escaped("\u65e5\u672c\u8a9e", 5).text, "\u65e5...");
+    assert_string_equal(words_escaped("e\u0301e\u0301", 2).text, "e\u0301e\u0301");
+    assert_int_equal(utf8_columns_of("n\u00e4\u65e5e\u0301\U0001f512"), 7);
+}
+
+TEST(holder_is_shown_with_its_command)
+{
+    static const bowline_holder held = {
+        .held        = 1,
+        .user        = "ann",
+        .host        = "web-2",
+        .program     = "bowline run pg_dump",
+        .pid         = 4120,
+        .command_pid = 4121,
+        .since_ms    = 192000,
+        .left_ms     = 21000,
+        .fence       = 1838462,
+        .waiting     = 2,
+        .name        = "nightly",
+    };
+    char         row[HOLDER_ROW_MAX];
+    holder_table t = { .has_short_fences = true, .has_titles = true };
+
+    assert_string_equal(
+        holder_words(&held).text,
+        "held by ann@web-2 pid 4120 (bowline run pg_dump), command pid 4121, for 3m12s");
+    holder_table_fit(&t, &held);
+    holder_table_row(row, &t, &held);
+    assert_string_equal(row,
+                        "nightly  ann@web-2  pg_dump (pid 4121)  3m12s  21s    18384\u2026  2");
+    holder_table_row(row, &t, NULL);
+    assert_string_equal(row,
+                        "NAME     HOLDER     PROGRAM             HELD   LEASE  FENCE   WAITING");
+    assert_int_equal(holder_table_width(&t), strlen(row));
+    t = (holder_table){ .has_titles = false };
+    holder_table_fit(&t, &held);
+    holder_table_row(row, &t, &held);
+    assert_string_equal(row, "nightly  ann@web-2  pg_dump (pid 4121)  held 3m12s  lease 21s left  "
+                             "fence 1838462  2 waiting");
 }
 
 /* Each is shown as four bytes: a text that fits into the columns may not fit into the buffer. */

@@ -47,7 +47,7 @@ VARIES = [
     (r"\b1\d{9,12}\b", "TIME"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|\b\d\d:\d\d:\d\d\b", "TIME"),
     (r"\S*/bowline-hold-\S+", "SOCKET"),
-    (r"(?<![\w.=])(?:\d+d)?(?:\d+h)?(?:\d+m(?!s))?\d+(?:\.\d+)?m?s\b", "SPAN"),
+    (r"(?<![\w.=])(?:\d+(?:\.\d+)?(?:ms|[dhms]))+\b", "SPAN"),
 ]
 
 

@@ -73,8 +73,8 @@ static const rights_feature table[] = {
         .commands = SCRIPTS " +get +pttl +set +del +time",
         KEY_LOCK },
     { .name     = "status",
-      .words    = "query the holder of a lock, in addition to the lock",
-      .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, for the queue */
+      .words    = "query the holder of a lock and list the held names, in addition to the lock",
+      .commands = SCRIPTS " +type +getrange +pttl +scan +dbsize", /* and more: see fill_in */
       .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "doctor",
       .words    = "bowline doctor, in addition to the lock",
@@ -392,7 +392,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             r->more_words = "several renewals go in one command";
         }
         if (strcmp(f->name, "status") == 0 && r->features[0]->uses_push)
-            add_words(r, "+hmget");
+            add_words(r, "+hmget +zcard +time");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "redisson") == 0)
             add_words(r, "+hlen +hkeys");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "symfony") == 0)

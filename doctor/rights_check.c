@@ -29,7 +29,7 @@ static const char *const forms[] = {
     "ZRANGEBYSCORE K 0 0", "ZREMRANGEBYSCORE K 0 0", "HGET K x", "HSET K x x", "HDEL K x",
     "HMGET K x", "HEXISTS K x", "HLEN K", "HKEYS K", "MGET K", "GETRANGE K 0 1", "SETNX K x",
     "GETSET K x", "LPUSH K x", "LTRIM K 0 0", "CLIENT KILL ID 1", "SCRIPT EXISTS S", "WAIT 0 1",
-    "ASKING", "CLUSTER SLOTS",
+    "ASKING", "CLUSTER SLOTS", "SCAN 0", "DBSIZE",
 };
 /* clang-format on */
 

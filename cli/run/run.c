@@ -127,6 +127,7 @@ static int start(job *j, failure *reterr)
     terminal_open(&j->terminal);
     if (child_start(&j->child, &plan, &j->terminal, reterr) < 0)
         return -1;
+    (void)bowline_hold_set_command(j->hold, j->child.pid, NULL); /* (void): a hint for people */
     j->loop.other_fd = j->child.exec_fd;
     return 0;
 }

@@ -106,10 +106,6 @@ int bowline_list_start(bowline_list **ret_list, bowline_client *client, const ch
     BWL_CALL(client->first, reterr);
     if (call.status < 0)
         return call.status;
-    const bwl_engine *engine = client->first->host.engine;
-    if (engine->view.list == NULL)
-        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED, "%s: cannot list the held names",
-                        engine->scheme);
     const char *wrong = pattern != NULL ? bwl_glob_fault(pattern) : NULL;
     if (wrong != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);

@@ -178,6 +178,11 @@ static void use_status(const char *options)
 
     if (hold != NULL) {
         note_status("who", bowline_who(client, "life", &holder, NULL));
+        bowline_list *list = NULL;
+        note_status("list", bowline_list_start(&list, client, "life", NULL));
+        int listed = bowline_list_next(&holder, list, NULL);
+        note_status("next", listed < 0 ? listed : listed == 1 ? BOWLINE_OK : BOWLINE_LOST);
+        bowline_list_free(list);
         note("held %d foreign %d left %d pid %d; ", holder.held, holder.foreign, holder.left_ms > 0,
              holder.pid != 0);
     }

@@ -217,15 +217,22 @@ TEST(holder_query_shows_kind_time_and_value)
     assert_string_equal(look.value, "");
 }
 
-#define LOOKED "*7\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
+/* waiting, ms since the grant, fence, pid of the command */
+#define PUBLISHED ":3\r\n:192000\r\n$19\r\n1838410000000000000\r\n$4\r\n4121\r\n"
+#define LOOKED    "*11\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
 
 TEST(holder_query_shows_the_client_info)
 {
     bwl_answer answer;
 
-    assert_int_equal(read_holder_query(
-                         LOOKED "$4\r\n1000\r\n$2\r\n42\r\n$5\r\nweb-2\r\n$4\r\ncron\r\n", &answer),
-                     BWL_REDIS_ANSWER);
+    assert_int_equal(
+        read_holder_query(
+            LOOKED "$4\r\n1000\r\n$2\r\n42\r\n$5\r\nweb-2\r\n$4\r\ncron\r\n" PUBLISHED, &answer),
+        BWL_REDIS_ANSWER);
+    assert_int_equal(look.waiting, 3);
+    assert_int_equal(look.since_ms, 192000);
+    assert_int_equal(look.fence, UINT64_C(1838410000000000000));
+    assert_int_equal(look.command_pid, 4121);
     assert_int_equal(look.uid, 1000);
     assert_int_equal(look.pid, 42);
     assert_string_equal(look.host, "web-2");
@@ -241,17 +248,28 @@ TEST(holder_query_omits_invalid_client_info)
 
     memset(longest, 'a', 100);
     longest[100] = '\0';
-    (void)snprintf(frame, sizeof frame, LOOKED "$2\r\n-1\r\n$0\r\n\r\n$100\r\n%s\r\n$100\r\n%s\r\n",
+    (void)snprintf(frame, sizeof frame,
+                   LOOKED "$2\r\n-1\r\n$0\r\n\r\n$100\r\n%s\r\n$100\r\n%s\r\n"
+                          ":0\r\n:0\r\n$1\r\nx\r\n$2\r\n-1\r\n",
                    longest, longest);
     assert_int_equal(read_holder_query(frame, &answer), BWL_REDIS_ANSWER);
     assert_int_equal(look.uid, 0);
     assert_int_equal(look.pid, 0);
     assert_string_equal(look.host, "");
     assert_string_equal(look.program, "");
-    assert_int_equal(read_holder_query(LOOKED ":1\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\nb\r\n", &answer),
-                     BWL_REDIS_STRANGE);
-    assert_int_equal(read_holder_query(LOOKED "$1\r\n1\r\n$1\r\n1\r\n$1\r\na\r\n:7\r\n", &answer),
-                     BWL_REDIS_STRANGE);
+    assert_int_equal(look.fence, 0);
+    assert_int_equal(look.command_pid, 0);
+    assert_int_equal(
+        read_holder_query(LOOKED ":1\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\nb\r\n" PUBLISHED, &answer),
+        BWL_REDIS_STRANGE);
+    assert_int_equal(
+        read_holder_query(LOOKED "$1\r\n1\r\n$1\r\n1\r\n$1\r\na\r\n:7\r\n" PUBLISHED, &answer),
+        BWL_REDIS_STRANGE);
+    assert_int_equal(
+        read_holder_query(
+            LOOKED "$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n:-1\r\n:0\r\n$0\r\n\r\n$0\r\n\r\n",
+            &answer),
+        BWL_REDIS_STRANGE);
 }
 
 TEST(holder_query_refuses_a_malformed_reply)

@@ -19,6 +19,7 @@
  * the lock tries again after its own pause.
  */
 #include "engine/redis/redis.h"
+#include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
 
 #include <string.h>
@@ -217,6 +218,8 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     char      token[BWL_TOKEN_MAX + 1];
 
     learn(session, request, result);
+    if (ev.answer == BWL_YES && !bwl_hold_is_held(&lock->hold))
+        bwl_redis_lock_of(lock)->shown.granted_at = lock->host->latest;
     ev.tag  = request->tag;
     ev.node = request->node;
     memcpy(token, lock->hold.request.token, sizeof token);
@@ -225,6 +228,8 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     bwl_host_event(lock, ev);
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
         bwl_redis_ask_breaker(lock, request->node, token);
+    else if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_YES)
+        bwl_redis_show_hold(session, lock);
 }
 
 static void complete_revalidation(bwl_session *session, const bwl_request *request,
@@ -232,6 +237,8 @@ static void complete_revalidation(bwl_session *session, const bwl_request *reque
 {
     learn(session, request, result);
     bwl_redis_revalidated(session, request, result);
+    if (result->kind == BWL_REPLY && result->answer == BWL_YES)
+        bwl_redis_show_hold(session, request->lock);
 }
 
 static bool *is_alone(const bwl_request *request)

@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/fault.h"
-#include "engine/redis/redis.h"
+#include "engine/redis/holder_query.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/scripts.h"
 #include "engine/redis/wire/value.h"
@@ -124,22 +124,28 @@ static void note_kind(bwl_holder *ret_holder, const bwl_holder_reply *look,
         (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
-                    const bwl_engine_lock *lock)
+const char *bwl_redis_kind(const bwl_engine_lock *lock)
+{
+    return bwl_protocol_commands(lock->hold.protocol)->kind;
+}
+
+void bwl_redis_fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
+                       const bwl_engine_lock *lock)
 {
     const bwl_hold         *hold      = &lock->hold;
     const bwl_compat_rules *rules     = hold->request.options->rules;
     bool                    is_string = strcmp(look->kind, "string") == 0;
-    bool    is_kind   = strcmp(look->kind, bwl_protocol_commands(hold->protocol)->kind) == 0;
-    int64_t timestamp = 0;
+    bool                    is_kind   = strcmp(look->kind, bwl_redis_kind(lock)) == 0;
+    int64_t                 timestamp = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
     ret_holder->foreign = !is_kind || !looks_right(lock, look, &timestamp);
-    if (!ret_holder->foreign)
+    if (!ret_holder->foreign && lock->host->engine->break_seen != NULL)
         ret_holder->id = bwl_redis_id_of_hold(hold, look);
+    ret_holder->waiting = look->waiting;
     if (hold->protocol->uses_push && !ret_holder->foreign)
         bwl_redis_fill_in_client(ret_holder, look);
     if (is_string && timestamp != 0 && !rules->timestamp_is_start)
@@ -200,12 +206,9 @@ static const bwl_redis_query *most(const bwl_redis_query *queries, unsigned node
     return NULL;
 }
 
-/* Whether the result is known, or can no longer become known. */
-static bool is_decided(const bwl_engine_lock *lock)
+bool bwl_redis_is_decided(const bwl_redis_query *queries, unsigned nodes)
 {
-    const bwl_redis_query *queries = bwl_redis_lock_of(lock)->queries;
-    unsigned               nodes   = lock->host->nodes;
-    unsigned               open    = 0;
+    unsigned open = 0;
 
     for (unsigned i = 0; i < nodes; i++)
         if (queries[i].answer == 0)
@@ -213,15 +216,11 @@ static bool is_decided(const bwl_engine_lock *lock)
     return open == 0 || most(queries, nodes) != NULL;
 }
 
-/* Without a common result the lock is free, if a majority answered; otherwise the answer is the
- * error. */
-static bwl_redis_query result_of(const bwl_engine_lock *lock)
+bwl_redis_query bwl_redis_result_of(const bwl_redis_query *queries, unsigned nodes)
 {
-    const bwl_redis_query *queries = bwl_redis_lock_of(lock)->queries;
-    unsigned               nodes   = lock->host->nodes;
-    const bwl_redis_query *one     = most(queries, nodes);
-    bwl_redis_query        result  = { .answer = BWL_YES };
-    unsigned               said    = 0;
+    const bwl_redis_query *one    = most(queries, nodes);
+    bwl_redis_query        result = { .answer = BWL_YES };
+    unsigned               said   = 0;
 
     if (one != NULL) {
         result = *one;
@@ -253,34 +252,46 @@ static const bwl_script *script_of(const bwl_session *session, const bwl_protoco
                                                  : BWL_SCRIPT_HOLDER_QUERY];
 }
 
-static bool write_query(bwl_session *session, bwl_request *request)
+bool bwl_redis_write_query(bwl_session *session, bwl_request *request, bwl_bytes key, uint16_t slot)
 {
-    const bwl_script *script = script_of(session, request->lock->hold.protocol);
-    char              key[BWL_KEY_MAX];
+    const bwl_script *script                     = script_of(session, request->lock->hold.protocol);
     char              tag[BWL_QUEUE_TAG_MAX + 1] = "";
     bwl_resp_writer   writer;
-    size_t            size = bwl_redis_key(key, session->config, request->lock);
 
     if (request->route.asking && !bwl_redis_write_asking(session))
         return false;
     request->flight.replies_to_skip = request->route.asking;
-    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM + script->size + size, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM + script->size + 2 * key.size, &writer))
         return false;
     if (bwl_session_uses_push(session))
-        bwl_slots_tag(session, request->lock, tag);
-    bwl_redis_write_holder_query(&writer, script, (bwl_bytes){ key, size }, tag, request->use_eval);
+        bwl_slots_tag_of(session, slot, tag);
+    bwl_redis_write_holder_query(&writer, script, key, tag, request->use_eval);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
 
-static bwl_redis_verdict read_query(bwl_session *session, bwl_request *request, const char *bytes,
-                                    size_t size, bwl_request_reply *ret_reply)
+static bool write_query(bwl_session *session, bwl_request *request)
+{
+    char   key[BWL_KEY_MAX];
+    size_t size = bwl_redis_key(key, session->config, request->lock);
+
+    return bwl_redis_write_query(session, request, (bwl_bytes){ key, size },
+                                 bwl_route_of(request->lock)->slot);
+}
+
+bwl_redis_verdict bwl_redis_read_query(bwl_session *session, bwl_request *request,
+                                       const char *bytes, size_t size, bwl_request_reply *ret_reply)
 {
     bwl_redis_query *query = request->subject;
 
     (void)session;
     return bwl_redis_read_holder_query(bytes, size, &ret_reply->event.answer, &query->look);
+}
+
+static bool is_decided(const bwl_engine_lock *lock)
+{
+    return bwl_redis_is_decided(bwl_redis_lock_of(lock)->queries, lock->host->nodes);
 }
 
 static void complete_query(bwl_session *session, const bwl_request *request,
@@ -290,7 +301,7 @@ static void complete_query(bwl_session *session, const bwl_request *request,
 
     (void)session;
     query->answer = result->kind == BWL_DOWN ? BWL_NOT_SENT : result->answer;
-    if (request->lock->host->nodes == 1 || is_decided(request->lock))
+    if (is_decided(request->lock))
         bwl_host_query_done(request->lock);
 }
 
@@ -298,7 +309,7 @@ static const bwl_request_kind holder_query = {
     .reports_errors = true,
     .reports_text   = true,
     .write          = write_query,
-    .read           = read_query,
+    .read           = bwl_redis_read_query,
     .complete       = complete_query,
 };
 
@@ -331,12 +342,11 @@ int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *faul
 {
     if (bwl_redis_lock_of(lock)->queries == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    bwl_redis_query result = result_of(lock);
+    bwl_redis_query result =
+        bwl_redis_result_of(bwl_redis_lock_of(lock)->queries, lock->host->nodes);
     if (result.answer != BWL_YES)
         return bwl_redis_query_status(lock, result.answer, fault);
-    fill_in(ret_holder, &result.look, lock);
-    if (lock->host->engine->break_seen == NULL)
-        ret_holder->id = 0;
+    bwl_redis_fill_in(ret_holder, &result.look, lock);
     if (ret_holder->id != 0 && lock->hold.protocol->uses_push)
         bwl_redis_remember_hold(bwl_redis_of(lock->host), &result.look);
     return BWL_OK;

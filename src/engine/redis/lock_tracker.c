@@ -23,6 +23,7 @@
  * of the key is left.
  */
 #include "engine/redis/redis.h"
+#include "engine/redis/shown_hold.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
 #include "engine/redis/topology/slots.h"
@@ -318,5 +319,6 @@ void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *tok
     if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
         return;
     memcpy(request.token, token, sizeof request.token);
+    bwl_redis_hide_hold(session, lock);
     (void)bwl_session_submit(session, &request); /* (void): then the client is not named */
 }

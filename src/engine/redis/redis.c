@@ -3,7 +3,8 @@
  */
 #include "protocol/format/timestamps.h"
 #include "base/fault.h"
-#include "engine/redis/redis.h"
+#include "engine/redis/holder_query.h"
+#include "engine/redis/shown_hold.h"
 #include "protocol/lock_file/program.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
@@ -41,7 +42,7 @@ static void set_timer(bwl_redis *redis)
 }
 
 /* Only a key template can write a key that is not a lock's. */
-static int check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault)
+int bwl_redis_check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault)
 {
     const char *template = bwl_redis_of(host)->router.config->key_template;
 
@@ -59,7 +60,7 @@ static int prepare(bwl_engine_lock *lock, bwl_fault *fault)
     bwl_redis_lock *part  = lock->part;
     char            key[BWL_KEY_MAX];
     size_t          size   = bwl_redis_key(key, redis->router.config, lock);
-    int             status = check_key(lock->host, key, size, fault);
+    int             status = bwl_redis_check_key(lock->host, key, size, fault);
 
     if (status < 0)
         return status;
@@ -85,6 +86,7 @@ static void forget(bwl_engine_lock *lock)
     else
         redis->locks = part->next;
     free(part->queries);
+    bwl_redis_list_end(lock);
 }
 
 /* False: this machine's clock is wrong by decades.  Other clients would steal the lock at once, or
@@ -162,6 +164,11 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
     return request;
 }
 
+static bool ends_hold(bwl_redis_command command)
+{
+    return command == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REQUEUE;
+}
+
 static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_session *session = bwl_redis_route(lock, send->node);
@@ -182,6 +189,8 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
     request.use_eval = is_release_by_eval(session, lock, send->command);
     if (bwl_session_submit(session, &request)) {
         mark_background(session, lock);
+        if (ends_hold((bwl_redis_command)send->command))
+            bwl_redis_hide_hold(session, lock);
         return false;
     }
     bwl_host_set_error(lock, "out of memory");
@@ -403,6 +412,7 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .share = bwl_redis_share, .close = bwl_redis_close, .prepare = prepare, .send = send_command, \
     .forget = forget, .withdraw = withdraw, .woken = woken, .flush = flush,                       \
     .connect = start_connecting, .view.look = bwl_redis_holder_query, .view.who = bwl_redis_who,  \
+    .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
     .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                   \

@@ -9,6 +9,7 @@
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
+ *      listing.c       lists the held names
  *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
  *      update.c        one optimistic update
  */
@@ -22,6 +23,7 @@ typedef struct bwl_redis_query {
     bwl_holder_reply look;
     bwl_answer       answer;     /* 0: none yet              */
     bool             is_unknown; /* the release had no reply */
+    void            *item;       /* of a list */
 } bwl_redis_query;
 
 /* A lock's registration in the server's queue, see waiters.c. */
@@ -35,6 +37,16 @@ typedef struct bwl_redis_waiting {
     char queued_by[2][BWL_QUEUE_CHANNEL_MAX + 1];
 } bwl_redis_waiting;
 
+/* What the server shows people of a hold, see client_info.c. */
+typedef struct bwl_redis_shown {
+    bwl_ms       granted_at; /* by the clock of this client */
+    int64_t      command_pid;
+    bwl_ms       at;      /* when it was sent last, ... */
+    bwl_session *session; /* ... over this connection */
+    uint64_t     opened;
+    char         token[BWL_QUEUE_TOKEN_SIZE + 1]; /* of the hold that is shown; "": none */
+} bwl_redis_shown;
+
 /* The engine's part of a lock.  Its key is computed from its name when a command is written. */
 typedef struct bwl_redis_lock {
     bwl_route              route; /* first: see router.h */
@@ -44,6 +56,7 @@ typedef struct bwl_redis_lock {
     bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
     bool                   is_alone; /* do not batch: its renewal was refused */
     bwl_redis_waiting      waiting;
+    bwl_redis_shown        shown;
 } bwl_redis_lock;
 
 /* One entry of the registry: a lock that a push may name. */
@@ -119,6 +132,9 @@ int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, con
 const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology);
 
 void bwl_redis_close(bwl_host *host); /* see bwl_engine */
+
+/* Whether a lock may have this key.  USAGE. */
+int bwl_redis_check_key(const bwl_host *host, const char *key, size_t size, bwl_fault *fault);
 
 /* ---- command.c */
 

@@ -123,6 +123,7 @@ static void on_grant(bwl_session *session, const bwl_queue_push *push)
     if (waiter->lock == NULL || waiter->generation != push->generation ||
         !bwl_router_is_home(session, waiter->lock))
         return;
+    bwl_redis_lock_of(waiter->lock)->shown.granted_at = session->host->latest;
     bwl_host_event(
         waiter->lock,
         (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .details = &queue_status });

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_MIN = 64, LISTED_BUCKETS = 1024 };
+enum { BUCKETS_MIN = 64, LISTED_BUCKETS = 256 };
 
 typedef struct node node;
 

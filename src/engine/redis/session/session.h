@@ -118,6 +118,7 @@ typedef struct bwl_script_cache {
     uint64_t unknown;     /* commands whose script may be unknown: bit 1 << command */
     uint64_t sent_at_end; /* while closing: commands whose script's text was sent */
     uint64_t release;     /* number of the connection on which the release script was sent */
+    uint64_t shown_hold;  /* the same of queue_show_hold */
 } bwl_script_cache;
 
 /* One WATCH, or one WAIT, of the connection at a time. */

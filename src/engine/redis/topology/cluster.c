@@ -112,6 +112,11 @@ static bwl_session *session_at(bwl_cluster *cluster, unsigned number)
     return NULL;
 }
 
+bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number)
+{
+    return session_at(cluster, number);
+}
+
 /* The session of a node; NULL: not used yet. */
 static bwl_session *known_at(bwl_cluster *cluster, unsigned number)
 {
@@ -177,6 +182,31 @@ bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot)
 bool bwl_cluster_has_alternative(const bwl_session *session)
 {
     return adviser(cluster_of(session), session->number) != BWL_NOBODY;
+}
+
+unsigned bwl_cluster_next_primary(const bwl_cluster *cluster, const bool *done, bool *ret_is_whole)
+{
+    *ret_is_whole = true;
+    for (unsigned slot = 0; slot < BWL_CLUSTER_SLOTS; slot++) {
+        unsigned owner = cluster->owners[slot];
+        if (owner == BWL_NOBODY)
+            *ret_is_whole = false;
+        else if (!done[owner])
+            return owner;
+    }
+    return BWL_NOBODY;
+}
+
+unsigned bwl_cluster_count_primaries(const bwl_cluster *cluster)
+{
+    bool     seen[BWL_CLUSTER_NODES_MAX + 1] = { false };
+    unsigned count                           = 0;
+    bool     is_whole;
+
+    for (unsigned number;
+         (number = bwl_cluster_next_primary(cluster, seen, &is_whole)) != BWL_NOBODY; count++)
+        seen[number] = true;
+    return count;
 }
 
 /* ---- the map --------------------------------------------------------------------------------- */

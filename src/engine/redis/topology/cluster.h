@@ -60,6 +60,16 @@ int bwl_cluster_add_seeds(bwl_cluster *cluster, const bwl_cluster *of);
 /* The session for a slot.  NULL: out of memory. */
 bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot);
 
+/* The number of a node that has a slot and is not marked in `done`, by number.  NOBODY: there is
+ * none, and *ret_is_whole says whether every slot has a known node. */
+unsigned bwl_cluster_next_primary(const bwl_cluster *cluster, const bool *done, bool *ret_is_whole);
+
+/* How many nodes have a slot, as far as they are known. */
+unsigned bwl_cluster_count_primaries(const bwl_cluster *cluster);
+
+/* The session of a node.  NULL: out of memory. */
+bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number);
+
 /* See bwl_session_owner. */
 int  bwl_cluster_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
 void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capacity,

@@ -54,12 +54,18 @@ static void write_tag(const bwl_session *session, uint16_t slot,
                    (unsigned)bwl_cluster_tag(&cluster->tags, slot) % TAG_LIMIT);
 }
 
-void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
-                   char ret_tag[BWL_QUEUE_TAG_MAX + 1])
+void bwl_slots_tag_of(const bwl_session *session, uint16_t slot,
+                      char ret_tag[BWL_QUEUE_TAG_MAX + 1])
 {
     ret_tag[0] = '\0';
     if (bwl_router_of(session)->cluster != NULL)
-        write_tag(session, bwl_route_of(lock)->slot, ret_tag);
+        write_tag(session, slot, ret_tag);
+}
+
+void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
+                   char ret_tag[BWL_QUEUE_TAG_MAX + 1])
+{
+    bwl_slots_tag_of(session, bwl_route_of(lock)->slot, ret_tag);
 }
 
 void bwl_slots_channel(const bwl_session *session, const char *tag,
@@ -104,6 +110,11 @@ void bwl_slots_begin(bwl_session *session)
 void bwl_slots_expire(bwl_session *session)
 {
     keep_only(session, HAS_INFO | IS_SUBSCRIBED | IS_NEW);
+}
+
+void bwl_slots_has_info(bwl_session *session, uint16_t slot)
+{
+    slots_of(session)->done[slot] |= HAS_INFO;
 }
 
 void bwl_slots_forget(bwl_session *session, uint16_t slot)

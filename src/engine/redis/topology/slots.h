@@ -15,9 +15,16 @@ bool bwl_slots_open(bwl_session *session);
 void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
                    char ret_tag[BWL_QUEUE_TAG_MAX + 1]);
 
+/* The same of a slot. */
+void bwl_slots_tag_of(const bwl_session *session, uint16_t slot,
+                      char ret_tag[BWL_QUEUE_TAG_MAX + 1]);
+
 /* The channel of this connection for a tag. */
 void bwl_slots_channel(const bwl_session *session, const char *tag,
                        char ret_channel[BWL_QUEUE_CHANNEL_MAX + 1]);
+
+/* The client info of the slot is published with another command. */
+void bwl_slots_has_info(bwl_session *session, uint16_t slot);
 
 void bwl_slots_begin(bwl_session *session);  /* a new connection */
 void bwl_slots_expire(bwl_session *session); /* the client info is to be published again */

@@ -39,7 +39,6 @@ enum {
     MS_IN_S     = 1000,
     ROOM        = 2048, /* for a command without its keys and the text of its script */
     BULK_ROOM   = 32,   /* around a key; with what is added to it */
-    NAME_ROOM   = BWL_KEY_MAX + sizeof BWL_HASH_LOCK_CHANNEL + 2,
     MEMBER_ROOM = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_CHANNEL_MAX + 24,
     FRAMES_MAX  = 3,
 };
@@ -159,24 +158,13 @@ static void write_expiry(bwl_resp_writer *writer, const bwl_redis_command_args *
     bwl_resp_write_integer(writer, in_seconds ? seconds_of(args->lease_ms) : args->lease_ms);
 }
 
-/* A key beside that of the lock: before, key, after; without has_braces, with {} around the key. */
 static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                              bool has_braces, const char *before, const char *after)
 {
-    char   name[NAME_ROOM];
-    size_t size       = strlen(before);
-    size_t after_size = strlen(after);
+    char   name[BWL_KEY_BESIDE_MAX];
+    size_t size = bwl_key_beside(name, args->key, args->key_size, has_braces, before, after);
 
-    assert(size + args->key_size + 2 + after_size <= sizeof name);
-    memcpy(name, before, size);
-    if (!has_braces)
-        name[size++] = '{';
-    memcpy(name + size, args->key, args->key_size);
-    size += args->key_size;
-    if (!has_braces)
-        name[size++] = '}';
-    memcpy(name + size, after, after_size);
-    bwl_resp_write_bulk(writer, name, size + after_size);
+    bwl_resp_write_bulk(writer, name, size);
 }
 
 /* The same as RedissonObject.prefixName. */
@@ -522,7 +510,7 @@ static bool is_of_replica(const char *bytes, size_t size)
            memmem(bytes, size, "replica instances", strlen("replica instances")) != NULL;
 }
 
-static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *ret_answer)
+bwl_redis_verdict bwl_redis_read_error(const char *bytes, size_t size, bwl_answer *ret_answer)
 {
     if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
         return BWL_REDIS_NOSCRIPT;
@@ -545,86 +533,9 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nt
             return answer(ret_reply, BWL_FOREIGN_VALUE); /* a list, a set ... */
         if (args->command == REDIS_REPLICATED && is_of_replica(bytes, size))
             return answer(ret_reply, BWL_RETRYABLE);
-        return read_error(bytes, size, &ret_reply->answer);
+        return bwl_redis_read_error(bytes, size, &ret_reply->answer);
     }
     return read_as(rows[args->command].replies[nth], args, &cursor, &value, ret_reply);
-}
-
-/* ---- holder queries -------------------------------------------------------------------------- */
-
-void bwl_redis_write_holder_query(bwl_resp_writer *writer, const bwl_script *script, bwl_bytes key,
-                                  const char *tag, bool use_eval)
-{
-    bool has_tag = tag[0] != '\0';
-
-    bwl_redis_write_script(writer, script, use_eval, 1, has_tag ? 2 : 1);
-    bwl_resp_write_bulk(writer, key.at, key.size);
-    if (has_tag)
-        bwl_resp_write_text(writer, bwl_queue_who_key(tag, "").text);
-}
-
-static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *value)
-{
-    if ((value->type != '$' && value->type != '+') || value->size >= capacity)
-        return false;
-    memcpy(ret_text, value->text, value->size);
-    ret_text[value->size] = '\0';
-    return true;
-}
-
-/* A decimal number in a text of another client; 0: it is none. */
-static int64_t number_of(const bwl_resp_value *value)
-{
-    uint64_t number = 0;
-
-    if (value->text == NULL || !bwl_number_parse(&number, value->text, value->size, INT32_MAX))
-        return 0;
-    return (int64_t)number;
-}
-
-/* The client info of the holder.  A text that is too long counts as missing. */
-static bool read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
-{
-    bwl_resp_value values[4];
-
-    for (unsigned i = 0; i < 4; i++)
-        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
-            return false;
-    ret_holder->uid = number_of(&values[0]);
-    ret_holder->pid = number_of(&values[1]);
-    if (!copy_text(ret_holder->host, sizeof ret_holder->host, &values[2]))
-        ret_holder->host[0] = '\0';
-    if (!copy_text(ret_holder->program, sizeof ret_holder->program, &values[3]))
-        ret_holder->program[0] = '\0';
-    return true;
-}
-
-bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
-                                              bwl_answer *ret_answer, bwl_holder_reply *ret_holder)
-{
-    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
-    bwl_resp_value  value;
-
-    if (bwl_redis_is_error(bytes, size))
-        return read_error(bytes, size, ret_answer);
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
-        (value.count != 3 && value.count != 7))
-        return BWL_REDIS_STRANGE;
-    bool has_client_info = value.count == 7;
-    if (!bwl_resp_next_bare(&cursor, &value) ||
-        !copy_text(ret_holder->kind, sizeof ret_holder->kind, &value))
-        return BWL_REDIS_STRANGE;
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
-        return BWL_REDIS_STRANGE;
-    ret_holder->left_ms = value.integer;
-    if (!bwl_resp_next_bare(&cursor, &value) ||
-        !copy_text(ret_holder->value, sizeof ret_holder->value, &value))
-        return BWL_REDIS_STRANGE;
-    ret_holder->value_size = value.size;
-    if (has_client_info && !read_client_info(&cursor, ret_holder))
-        return BWL_REDIS_STRANGE;
-    *ret_answer = BWL_YES;
-    return BWL_REDIS_ANSWER;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */

@@ -90,6 +90,9 @@ typedef struct bwl_redis_reply {
 bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
+/* The verdict about a reply that is an error: RETRYABLE or REFUSED, or NOSCRIPT. */
+bwl_redis_verdict bwl_redis_read_error(const char *bytes, size_t size, bwl_answer *ret_answer);
+
 /* Writes the query for the holder of a lock; its script depends on the protocol.  tag: that of the
  * client info's keys, "" without one. */
 void bwl_redis_write_holder_query(bwl_resp_writer *writer, const struct bwl_script *script,
@@ -109,6 +112,11 @@ typedef struct bwl_holder_reply {
     int64_t pid;
     char    host[BWL_HOLDER_REPLY_TEXT_MAX];
     char    program[BWL_HOLDER_REPLY_TEXT_MAX];
+
+    uint32_t waiting;  /* in the queue behind the holder */
+    int64_t  since_ms; /* these three: what the holder has published of its hold */
+    uint64_t fence;
+    int64_t  command_pid;
 } bwl_holder_reply;
 
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,

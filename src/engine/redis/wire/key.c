@@ -2,6 +2,7 @@
  * key.c -- see key.h.
  */
 #include "engine/redis/wire/key.h"
+#include "core/text.h"
 #include "engine/redis/wire/queue.h"
 
 #include <string.h>
@@ -74,6 +75,151 @@ size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char
     }
     assert(size <= BWL_KEY_MAX);
     return size;
+}
+
+/* ---- from a key to its name ------------------------------------------------------------------ */
+
+static const char *template_of(const char *template)
+{
+    return template != NULL ? template : "bowline:{%s}";
+}
+
+/* Writes the literal bytes of a template up to its end or its %s; returns their number.  *template
+ * moves behind them. */
+static size_t read_literal(char ret_literal[BWL_KEY_TEMPLATE_MAX], const char **template)
+{
+    size_t size = 0;
+
+    for (; **template != '\0'; (*template)++) {
+        if (**template == '%' && *++*template == 's') {
+            (*template)++;
+            break;
+        }
+        ret_literal[size++] = **template;
+    }
+    return size;
+}
+
+/* Only what write_encoded writes.  0: it is something else. */
+static size_t decode(char ret_name[BWL_NAME_MAX + 1], const char *text, size_t size)
+{
+    size_t written = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == '{' || c == '}' || written == BWL_NAME_MAX)
+            return 0;
+        if (c == '%') {
+            const char *hex = size - i >= 3 ? text + i + 1 : "";
+            c               = strncmp(hex, "7B", 2) == 0   ? '{'
+                              : strncmp(hex, "7D", 2) == 0 ? '}'
+                              : strncmp(hex, "25", 2) == 0 ? '%'
+                                                           : '\0';
+            i += 2;
+        }
+        if (c == '\0')
+            return 0;
+        ret_name[written++] = c;
+    }
+    ret_name[written] = '\0';
+    return written;
+}
+
+static size_t copy_name(char ret_name[BWL_NAME_MAX + 1], const char *text, size_t size)
+{
+    if (size > BWL_NAME_MAX)
+        return 0;
+    memcpy(ret_name, text, size);
+    ret_name[size] = '\0';
+    return size;
+}
+
+size_t bwl_key_read(char ret_name[BWL_NAME_MAX + 1], const char *template, const char *key,
+                    size_t size)
+{
+    const char *rest = template_of(template);
+    char        before[BWL_KEY_TEMPLATE_MAX];
+    char        after[BWL_KEY_TEMPLATE_MAX];
+    size_t      before_size = read_literal(before, &rest);
+    size_t      after_size  = read_literal(after, &rest);
+
+    if (size <= before_size + after_size || memcmp(key, before, before_size) != 0 ||
+        memcmp(key + size - after_size, after, after_size) != 0)
+        return 0;
+    key += before_size;
+    size -= before_size + after_size;
+    size = template == NULL ? decode(ret_name, key, size) : copy_name(ret_name, key, size);
+    return size != 0 && bwl_name_fault(ret_name, size) == NULL ? size : 0;
+}
+
+static size_t write_escaped(char *ret_pattern, const char *bytes, size_t size)
+{
+    size_t written = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (strchr("*?[]\\^", bytes[i]) != NULL)
+            ret_pattern[written++] = '\\';
+        ret_pattern[written++] = bytes[i];
+    }
+    return written;
+}
+
+void bwl_key_pattern_write(char        ret_pattern[BWL_KEY_PATTERN_MAX], const char *template,
+                           const char *glob)
+{
+    const char *rest = template_of(template);
+    char        literal[BWL_KEY_TEMPLATE_MAX];
+    char        encoded[3];
+    const char *at;
+    size_t      at_size;
+    size_t      size = read_literal(literal, &rest);
+
+    size = write_escaped(ret_pattern, literal, size);
+    while (*glob != '\0') {
+        if (bwl_glob_next(&glob, &at, &at_size) != BWL_GLOB_LITERAL) {
+            if (size == 0 || ret_pattern[size - 1] != '*' ||
+                (size > 1 && ret_pattern[size - 2] == '\\'))
+                ret_pattern[size++] = '*';
+            continue;
+        }
+        if (template == NULL) {
+            at_size = write_encoded(encoded, at, at_size);
+            at      = encoded;
+        }
+        size += write_escaped(ret_pattern + size, at, at_size);
+    }
+    size_t after = read_literal(literal, &rest);
+    size += write_escaped(ret_pattern + size, literal, after);
+    ret_pattern[size] = '\0';
+    assert(size < BWL_KEY_PATTERN_MAX);
+}
+
+/* ---- keys beside that of a lock -------------------------------------------------------------- */
+
+size_t bwl_key_beside(char ret_key[BWL_KEY_BESIDE_MAX], const char *key, size_t size,
+                      bool has_braces, const char *before, const char *after)
+{
+    size_t written    = strlen(before);
+    size_t after_size = strlen(after);
+
+    assert(written + size + 2 + after_size <= BWL_KEY_BESIDE_MAX);
+    memcpy(ret_key, before, written);
+    if (!has_braces)
+        ret_key[written++] = '{';
+    memcpy(ret_key + written, key, size);
+    written += size;
+    if (!has_braces)
+        ret_key[written++] = '}';
+    memcpy(ret_key + written, after, after_size);
+    return written + after_size;
+}
+
+size_t bwl_key_queue(char ret_key[BWL_KEY_BESIDE_MAX], const char *key, size_t size)
+{
+    const char *tag;
+    bool        is_tagged = bwl_key_hash_tag(&tag, key, size) != size;
+
+    return bwl_key_beside(ret_key, key, size, is_tagged, "", BWL_QUEUE_WAITERS);
 }
 
 static bool begins_with(const char *key, size_t size, const char *beginning)

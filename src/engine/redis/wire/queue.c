@@ -131,14 +131,43 @@ void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_clie
                    (long long)info->uid, (long long)info->pid, info->host, info->program);
 }
 
-/* The field of the note about a force release. */
-/* The field of the note about a force release. */
-static bwl_queue_key broken_field(const char *token)
+/* A field of the client info about one hold. */
+static bwl_queue_key field_of(const char *what, const char *token)
 {
     bwl_queue_key field;
 
-    (void)snprintf(field.text, sizeof field.text, "broken:%.*s", BWL_QUEUE_TOKEN_SIZE, token);
+    (void)snprintf(field.text, sizeof field.text, "%s:%.*s", what, BWL_QUEUE_TOKEN_SIZE, token);
     return field;
+}
+
+void bwl_queue_write_hold(bwl_resp_writer *writer, const bwl_queue_client_info *info,
+                          const bwl_queue_shown_hold *hold, bool use_eval)
+{
+    char fence[24];
+
+    (void)snprintf(fence, sizeof fence, "%llu", (unsigned long long)hold->fence);
+    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_QUEUE_SHOW_HOLD], use_eval, 1, 14);
+    bwl_resp_write_text(writer, bwl_queue_who_key(info->tag, info->session).text);
+    bwl_resp_write_integer(writer, info->kept_ms);
+    bwl_resp_write_text(writer, field_of("held", hold->token).text);
+    bwl_resp_write_integer(writer, hold->since_ms);
+    bwl_resp_write_text(writer, fence);
+    bwl_resp_write_integer(writer, hold->command_pid);
+    bwl_resp_write_text(writer, "uid");
+    bwl_resp_write_integer(writer, info->uid);
+    bwl_resp_write_text(writer, "pid");
+    bwl_resp_write_integer(writer, info->pid);
+    bwl_resp_write_text(writer, "host");
+    bwl_resp_write_text(writer, info->host);
+    bwl_resp_write_text(writer, "program");
+    bwl_resp_write_text(writer, info->program);
+}
+
+void bwl_queue_write_hold_end(bwl_resp_writer *writer, const char *tag, const char *session,
+                              const char *token)
+{
+    bwl_resp_write(writer, "HDEL %s %s", bwl_queue_who_key(tag, session).text,
+                   field_of("held", token).text);
 }
 
 void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
@@ -149,14 +178,14 @@ void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char
                                  "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])";
 
     bwl_resp_write(writer, "EVAL %s 1 %s %s %s", script, bwl_queue_who_key(tag, session).text,
-                   broken_field(token).text, who);
+                   field_of("broken", token).text, who);
 }
 
 void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
                                 const char *token)
 {
     bwl_resp_write(writer, "HGET %s %s", bwl_queue_who_key(tag, session).text,
-                   broken_field(token).text);
+                   field_of("broken", token).text);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */

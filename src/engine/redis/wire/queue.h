@@ -123,6 +123,23 @@ void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const 
 
 enum { BWL_QUEUE_BROKEN_SIZE_MAX = 640 }; /* of either command */
 
+/* What people see of a hold. */
+typedef struct bwl_queue_shown_hold {
+    const char *token;
+    bwl_ms      since_ms; /* since the grant */
+    uint64_t    fence;
+    int64_t     command_pid; /* 0: none */
+} bwl_queue_shown_hold;
+
+/* Publishes a hold in the client info of its session, which is written with it; the reply is 1.
+ * Deletes that; the reply is a number. */
+void bwl_queue_write_hold(bwl_resp_writer *writer, const bwl_queue_client_info *info,
+                          const bwl_queue_shown_hold *hold, bool use_eval);
+void bwl_queue_write_hold_end(bwl_resp_writer *writer, const char *tag, const char *session,
+                              const char *token);
+
+enum { BWL_QUEUE_HOLD_SIZE_MAX = 2048 }; /* of either command */
+
 /* ---- pushes ---------------------------------------------------------------------------------- */
 
 typedef enum bwl_queue_push_kind {

@@ -1,6 +1,7 @@
--- KEYS[1] the lock.  ARGV[1] in a cluster: the beginning of the key of a client info.  Read-only.
--- As holder_query; then uid, pid, host, program from the client info of the value's session; '' for a
--- missing one.
+-- KEYS: 1 the lock, 2 its queue.  ARGV[1] in a cluster: the beginning of the key of a client info.
+-- Read-only.  As holder_query; then uid, pid, host, program from the client info of the value's session;
+-- how many wait; the ms since the grant, the fence and the pid of the command, as the client has published
+-- them.  '' or 0 for a missing one.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end
@@ -8,8 +9,17 @@ local session = string.match(value, '^b1:([%w_-]+)$')
 local who = {}
 if session then
   local key = (ARGV[1] or 'bowline:who:') .. string.sub(session, 1, 9)
-  who = redis.pcall('HMGET', key, 'uid', 'pid', 'host', 'program')
+  who = redis.pcall('HMGET', key, 'uid', 'pid', 'host', 'program', 'held:' .. string.sub(session, 10))
 end
-local r = { kind, redis.call('PTTL', KEYS[1]), value, '', '', '', '' }
+local waiting = redis.pcall('ZCARD', KEYS[2])
+if type(waiting) ~= 'number' then waiting = 0 end
+local r = { kind, redis.call('PTTL', KEYS[1]), value, '', '', '', '', waiting, 0, '', '' }
 for i = 1, 4 do r[3 + i] = who[i] or '' end
+local since, fence, command = string.match(who[5] or '', '^(%d+) (%d+) (%d+)$')
+if since then
+  local t = redis.call('TIME')
+  r[9] = math.max(0, t[1] * 1000 + math.floor(t[2] / 1000) - since)
+  r[10] = fence
+  r[11] = command
+end
 return r

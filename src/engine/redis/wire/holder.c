@@ -1,0 +1,108 @@
+/*
+ * holder.c -- the holder query of a lock, and its reply: see commands.h and the scripts
+ * *_holder_query.lua.
+ */
+#include "core/text.h"
+#include "engine/redis/wire/commands.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/scripts.h"
+
+#include <string.h>
+
+void bwl_redis_write_holder_query(bwl_resp_writer *writer, const bwl_script *script, bwl_bytes key,
+                                  const char *tag, bool use_eval)
+{
+    bool     has_tag   = tag[0] != '\0';
+    bool     has_queue = script == &bwl_scripts[BWL_SCRIPT_QUEUE_HOLDER_QUERY];
+    unsigned keys      = has_queue ? 2 : 1;
+    char     queue[BWL_KEY_BESIDE_MAX];
+
+    bwl_redis_write_script(writer, script, use_eval, keys, has_tag ? keys + 1 : keys);
+    bwl_resp_write_bulk(writer, key.at, key.size);
+    if (has_queue)
+        bwl_resp_write_bulk(writer, queue, bwl_key_queue(queue, key.at, key.size));
+    if (has_tag)
+        bwl_resp_write_text(writer, bwl_queue_who_key(tag, "").text);
+}
+
+static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *value)
+{
+    if ((value->type != '$' && value->type != '+') || value->size >= capacity)
+        return false;
+    memcpy(ret_text, value->text, value->size);
+    ret_text[value->size] = '\0';
+    return true;
+}
+
+/* A decimal number in a text of another client; 0: it is none. */
+static uint64_t number_of(const bwl_resp_value *value, uint64_t max)
+{
+    uint64_t number = 0;
+
+    if (value->text == NULL || !bwl_number_parse(&number, value->text, value->size, max))
+        return 0;
+    return number;
+}
+
+/* The client info of the holder.  A text that is too long counts as missing. */
+static bool read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
+{
+    bwl_resp_value values[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
+            return false;
+    ret_holder->uid = (int64_t)number_of(&values[0], INT32_MAX);
+    ret_holder->pid = (int64_t)number_of(&values[1], INT32_MAX);
+    if (!copy_text(ret_holder->host, sizeof ret_holder->host, &values[2]))
+        ret_holder->host[0] = '\0';
+    if (!copy_text(ret_holder->program, sizeof ret_holder->program, &values[3]))
+        ret_holder->program[0] = '\0';
+    return true;
+}
+
+/* How many wait; and what the holder has published of the hold. */
+static bool read_hold(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
+{
+    bwl_resp_value values[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != (i < 2 ? ':' : '$'))
+            return false;
+    if (values[0].integer < 0 || values[1].integer < 0)
+        return false;
+    ret_holder->waiting = values[0].integer < UINT32_MAX ? (uint32_t)values[0].integer : UINT32_MAX;
+    ret_holder->since_ms    = values[1].integer;
+    ret_holder->fence       = number_of(&values[2], UINT64_MAX);
+    ret_holder->command_pid = (int64_t)number_of(&values[3], INT32_MAX);
+    return true;
+}
+
+bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
+                                              bwl_answer *ret_answer, bwl_holder_reply *ret_holder)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
+    if (bwl_redis_is_error(bytes, size))
+        return bwl_redis_read_error(bytes, size, ret_answer);
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
+        (value.count != 3 && value.count != 11))
+        return BWL_REDIS_STRANGE;
+    bool has_client_info = value.count == 11;
+    if (!bwl_resp_next_bare(&cursor, &value) ||
+        !copy_text(ret_holder->kind, sizeof ret_holder->kind, &value))
+        return BWL_REDIS_STRANGE;
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
+        return BWL_REDIS_STRANGE;
+    ret_holder->left_ms = value.integer;
+    if (!bwl_resp_next_bare(&cursor, &value) ||
+        !copy_text(ret_holder->value, sizeof ret_holder->value, &value))
+        return BWL_REDIS_STRANGE;
+    ret_holder->value_size = value.size;
+    if (has_client_info &&
+        !(read_client_info(&cursor, ret_holder) && read_hold(&cursor, ret_holder)))
+        return BWL_REDIS_STRANGE;
+    *ret_answer = BWL_YES;
+    return BWL_REDIS_ANSWER;
+}

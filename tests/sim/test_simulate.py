@@ -18,7 +18,7 @@ PLAIN = re.compile(
 )
 # Engines and files that are not simulated: locks in files, and OpenSSL. Here they find no file and no library.
 OTHERS = set(
-    "__getdelim closedir dirfd dlerror dlopen dlsym fchmod fchmodat fchown fclose fdopen fgets fgetxattr flock fstat64"
+    "__getdelim closedir dirfd dlerror dlopen dlsym fchmod fchmodat fchown fclose fdopen fdopendir fgets fgetxattr flock fstat64"
     " fstatat64 fstatfs64 ftruncate64 futimens getcwd inotify_add_watch inotify_init1 inotify_rm_watch kill linkat lstat64"
     " mkdirat openat64 opendir pipe2 pread64 pwrite64 readdir64 readlink readlinkat stat64 unlinkat renameat"
     " getdelim fstat fstatat fstatfs ftruncate lstat openat pread pwrite readdir stat".split()

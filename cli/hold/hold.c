@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/hold/export.h"
 #include "cli/hold/keeper.h"
 #include "cli/hold/watched.h"
 #include "cli/run/loop.h"
@@ -157,6 +158,8 @@ int hold_main(int argc, char **argv)
         options_write(&hold_table, false);
         return say_done();
     }
+    if (code > 0 && o.hold.ticket != NULL)
+        return export_main(&o);
     if (code > 0)
         code = hold(&o, &is_held, &is);
     if (code < 0) {

@@ -6,6 +6,7 @@
  */
 #include "cli/run/job.h"
 #include "cli/run/nested.h"
+#include "cli/run/ticket.h"
 #include "doctor/caps.h"
 
 #include <errno.h>
@@ -45,6 +46,12 @@ enum { PROGRAM_MAX = 63 }; /* bytes: see bowline_options */
 static const char *verb_of(const job *j)
 {
     return j->options.command != NULL ? "run" : "hold";
+}
+
+/* `bowline run` takes the lock over instead of acquiring it. */
+static bool imports(const job *j)
+{
+    return j->options.command != NULL && j->options.hold.ticket != NULL;
 }
 
 /* The program name that other clients see next to the pid.  The pid is that of bowline, so "bowline
@@ -138,7 +145,7 @@ int lock_check_nesting(job *j, failure *reterr)
     j->lock      = nested_lock(j->settings.url, j->options.name);
     pid_t holder = nested_holder(j->lock);
 
-    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
+    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT || imports(j))
         return 0;
     return failed(
         reterr, words_of("%s was not acquired", j->options.name),
@@ -458,7 +465,7 @@ static int take(job *j, failure *reterr)
 
 int lock_take(job *j, failure *reterr)
 {
-    int status = take(j, reterr);
+    int status = imports(j) ? ticket_import(j, j->options.hold.ticket, reterr) : take(j, reterr);
 
     if (!j->server_is_silent) /* it would wait; run.c ends the process */
         bowline_close(j->query_client);

@@ -58,6 +58,7 @@
     X(METRICS_FILE, 0, "metrics-file", "FILE", "write numbers to FILE, for Prometheus")       \
     X(METRICS_NAME, 0, "metrics-name", "TEXT", "add a label to these: name=\"TEXT\"")         \
     X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
+    X(TICKET, 0, "ticket", "FILE", "take over the lock that bowline hold --ticket passed on") \
     X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
     X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
@@ -81,6 +82,7 @@
     X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
     X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
     X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                                \
+    X(TICKET, 0, "ticket", "FILE", "pass the lock on: bowline run --ticket takes it over")    \
     X(JSON, 0, "json", NULL, "print one line of JSON, not shell text")                        \
     X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \

@@ -319,6 +319,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_METRICS_FILE: o->metrics.file = value; break;
     case OPTION_METRICS_NAME: return read_label(&o->metrics.name, value, reterr);
     case OPTION_WAIT_FOR_SERVER: o->waits_for_server = true; break;
+    case OPTION_TICKET: o->hold.ticket = value; break;
     case OPTION_HELP:
     case OPTION_VERSION: break; /* see options_parse, main.c */
     }

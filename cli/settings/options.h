@@ -48,6 +48,7 @@ typedef enum option_id {
     OPTION_WAIT_FOR_SERVER,
     OPTION_METRICS_FILE,
     OPTION_METRICS_NAME,
+    OPTION_TICKET,
 } option_id;
 
 typedef struct option_row {
@@ -101,6 +102,7 @@ typedef struct hold_options {
     int         pid;    /* --for */
     const char *socket; /* --hold */
     bool        checks;
+    const char *ticket; /* --ticket; also of run */
 } hold_options;
 
 /* The options of the commands that look at locks again and again. */

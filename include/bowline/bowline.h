@@ -316,6 +316,39 @@ enum { BOWLINE_HOLD_INHERIT_FDS_MAX = 2 };
 BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
                                          int           ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX]);
 
+/* ---- a hold that is passed on ---------------------------------------------------------------- */
+
+enum { BOWLINE_TICKET_MAX = 384 }; /* bytes of a ticket, with the NUL */
+
+/* Ends the hold without a release and writes a ticket: a text by which one other client, also on
+ * another machine, takes the hold over.  Extends the lock first, so it lasts for its lease from
+ * now; nothing renews it until it is imported.  To give it more time, bowline_extend it before.
+ * OK: frees `hold`.  After any other status the hold is as before, or LOST, and bowline_release
+ * frees it.
+ * The ticket is a secret, like a password: it is the lock, and who has it may release it.  Write it
+ * to a file of mode 600, and never to arguments, the environment or a log.
+ * With protocol queue and token, also with sync=, on one server, with Sentinel and in a cluster.
+ * UNSUPPORTED, with the reason: other engines and protocols, a profile, token=, and a hold that
+ * other threads of the client wait for.  USAGE: also while another operation on the hold is under
+ * way.  LOST, UNKNOWN, UNREACHABLE, REFUSED, FORKED: as bowline_extend, and blocks as that does.
+ * One thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int
+bowline_hold_export(bowline_hold *hold, char ret_ticket[BOWLINE_TICKET_MAX], bowline_error *reterr);
+
+/* Takes over the hold of a ticket: with its name and its fence, and with the lease of `options`
+ * from now.  A ticket is good once: of several imports one succeeds.  `client` is one of the same
+ * store, with the same protocol, key= and database.
+ * wait_ms: how long to try again while the store cannot be reached; 0: once.
+ * LOST: the ticket was used already, or the lock has ended.  UNKNOWN: no reply; if the lock was
+ * taken over, it is released, or ends with its lease.  USAGE: the text is no ticket, or one of
+ * another place.  UNSUPPORTED: as bowline_hold_export, or a version of tickets that this build does
+ * not know.  UNREACHABLE, REFUSED, NOMEM, SYSTEM, FORKED.  Blocks for wait_ms and then as
+ * bowline_acquire.  Free with bowline_release.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int bowline_hold_import(bowline_hold  **ret_hold,
+                                                       bowline_client *client, const char *ticket,
+                                                       const bowline_acquire_options *options,
+                                                       bowline_error                 *reterr);
+
 /* ---- holder of a name ------------------------------------------------------------------------ */
 
 enum { BOWLINE_HOLDER_TEXT_MAX = 64 };

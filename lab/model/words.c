@@ -169,6 +169,22 @@ static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model
     return yes_if(true);
 }
 
+/* The key of the client that has given it up, or of an earlier ADOPT. */
+static bwl_model_reply adopt(bwl_model_redis *r, const bwl_model_command_args *q,
+                             unsigned mutations)
+{
+    bwl_model_command_args of_previous = *q;
+
+    of_previous.token = q->previous_token;
+    if (is_mine(r, q))
+        return extend_if_mine(r, q, mutations); /* a repeated command */
+    if (!is_mine(r, &of_previous))
+        return yes_if(false);
+    set(r, q, value_of(q));
+    expire(r, q->lease_ms);
+    return yes_if(true);
+}
+
 /* ---- locks of other programs ----------------------------------------------------------------- */
 
 static bwl_model_reply set_if_free(bwl_model_redis *r, const bwl_model_command_args *q)
@@ -444,6 +460,7 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     case REDIS_SET_IF_ABSENT_OR_MINE: return set_if_absent_or_mine(r, q, mutations);
     case REDIS_EXTEND_IF_MINE: return extend_if_mine(r, q, mutations);
     case REDIS_DELETE_IF_MINE: return yes_if((is_mine(r, q) || is_blind) && delete (r));
+    case REDIS_ADOPT: return adopt(r, q, mutations);
     case REDIS_SETNX: return set_if_free(r, q);
     case REDIS_READ: return show(r, q);
     case REDIS_SWAP: return swap(r, q);

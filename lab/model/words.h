@@ -15,8 +15,9 @@
 
 typedef struct bwl_model_command_args {
     bwl_redis_command       command;
-    uint8_t                 client; /* the connection, which holds the state of WATCH */
-    uint16_t                token;  /* a number: see base/token_number.h */
+    uint8_t                 client;         /* the connection, which holds the state of WATCH */
+    uint16_t                previous_token; /* ADOPT */
+    uint16_t                token;          /* a number: see base/token_number.h */
     bwl_ms                  lease_ms;
     int64_t                 timestamp;
     const bwl_compat_rules *rules; /* NULL: none */

@@ -38,6 +38,7 @@ static const char *word_name(unsigned command)
     case REDIS_SET_IF_ABSENT_OR_MINE: return "SET-OR-MINE";
     case REDIS_EXTEND_IF_MINE: return "EXTEND";
     case REDIS_DELETE_IF_MINE: return "DELETE";
+    case REDIS_ADOPT: return "ADOPT";
     case REDIS_SETNX: return "SETNX key";
     case REDIS_READ: return "GET key";
     case REDIS_SWAP: return "GETSET key";

@@ -41,6 +41,19 @@ int bwl_check_times(uint32_t lease_ms, int64_t max_hold_ms, bowline_error *reter
  * never extends. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
 
+/* Reads the options of an acquire, and what they mean for the machine.  USAGE, UNSUPPORTED. */
+int       bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
+                                   const bwl_shard *shard, const bowline_acquire_options *theirs,
+                                   bowline_error *reterr);
+bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_options *o);
+
+/* locked: waits for the end of an acquire; after a failure its lock is gone. */
+int bwl_end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr);
+
+/* locked: starts the renewal thread, which renews the hold while the caller works.  If it cannot
+ * start, the hold would end with its lease: then it is released. */
+int bwl_keep_hold(bowline_hold **hold, bowline_error *reterr);
+
 /* The result of an operation: the status, with a text for users. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 

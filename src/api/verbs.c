@@ -12,9 +12,9 @@ enum { UNREAD_MS = 2 }; /* a reply may be so late before a call looks for it */
 
 /* ---- the options of an acquire --------------------------------------------------------------- */
 
-static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
-                        const bwl_shard *shard, const bowline_acquire_options *theirs,
-                        bowline_error *reterr)
+int bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
+                             const bwl_shard *shard, const bowline_acquire_options *theirs,
+                             bowline_error *reterr)
 {
     int status =
         bwl_copy_options(ret_options, sizeof *ret_options, theirs, "BOWLINE_ACQUIRE", reterr);
@@ -30,19 +30,25 @@ static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_m
     return bwl_take_wait(ret_wait_ms, shard, ret_options->wait_ms, reterr);
 }
 
+bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_options *o)
+{
+    const bwl_settings *settings = &shard->host.settings;
+
+    return (bwl_terms){
+        .lease_ms    = o->lease_ms != 0 ? o->lease_ms : settings->lease_ms,
+        .max_hold_ms = o->max_hold_ms != 0 ? o->max_hold_ms : settings->max_hold_ms,
+        .answer_ms   = settings->answer_ms,
+        .renews      = settings->renews,
+    };
+}
+
 /* locked: makes the lock and starts the operation on it. */
 static int start_acquire(bwl_operation *operation, bwl_shard *shard, const char *name,
                          const bowline_acquire_options *o, bwl_ms wait_ms, bowline_error *reterr)
 {
-    const bwl_settings *settings = &shard->host.settings;
-    bwl_lock           *lock;
-    bwl_terms           terms = {
-                  .lease_ms    = o->lease_ms != 0 ? o->lease_ms : settings->lease_ms,
-                  .max_hold_ms = o->max_hold_ms != 0 ? o->max_hold_ms : settings->max_hold_ms,
-                  .answer_ms   = settings->answer_ms,
-                  .renews      = settings->renews,
-    };
-    int status = bwl_lock_new_or_join(&lock, shard, name, &terms, wait_ms > 0, reterr);
+    bwl_terms terms = bwl_acquire_terms(shard, o);
+    bwl_lock *lock;
+    int       status = bwl_lock_new_or_join(&lock, shard, name, &terms, wait_ms > 0, reterr);
 
     if (status < 0)
         return status;
@@ -63,7 +69,7 @@ static int end_operation(bwl_operation *operation, bowline_error *reterr)
     return status;
 }
 
-static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr)
+int bwl_end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr)
 {
     int status = end_operation(operation, reterr);
 
@@ -89,9 +95,7 @@ static int end_other(bwl_operation *operation, bowline_error *reterr)
 
 /* ---- the blocking calls ---------------------------------------------------------------------- */
 
-/* Starts the renewal thread, which renews the hold while the caller works.  If it cannot start, the
- * hold would end with its lease: then it is released. */
-static int keep(bowline_hold **hold, bowline_error *reterr)
+int bwl_keep_hold(bowline_hold **hold, bowline_error *reterr)
 {
     bwl_lock     *lock  = bwl_lock_of(*hold);
     bwl_shard    *shard = lock->shard;
@@ -140,9 +144,9 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     if (status == BOWLINE_OK)
         status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
     if (status == BOWLINE_OK)
-        status = end_acquire(ret_hold, &operation, reterr);
+        status = bwl_end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
-        status = keep(ret_hold, reterr);
+        status = bwl_keep_hold(ret_hold, reterr);
     if (status == BOWLINE_BUSY && w->wait_ms > 0 && wait_ms <= 0)
         status = bwl_fail(reterr, BWL_STATUS_TIMEOUT,
                           "%s was held by other clients at the end of the wait", w->name);
@@ -197,7 +201,7 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     BWL_UNLOCKED_CALL(client->first, reterr);
     if (call.status < 0)
         return call.status;
-    int status = take_options(&w.options, &w.wait_ms, client->first, options, reterr);
+    int status = bwl_take_acquire_options(&w.options, &w.wait_ms, client->first, options, reterr);
     if (status == BOWLINE_OK)
         status = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
@@ -315,7 +319,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     BWL_CALL(client->first, reterr);
     if (call.status < 0)
         return call.status;
-    int status = take_options(&o, &wait_ms, client->first, options, reterr);
+    int status = bwl_take_acquire_options(&o, &wait_ms, client->first, options, reterr);
     if (status == BOWLINE_OK)
         status = bwl_client_operation_new(&op, client, reterr);
     if (status < 0)
@@ -401,10 +405,10 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
     bwl_operation_forget(&op->inner);
-    int status = end_acquire(&hold, &op->inner, reterr);
+    int status = bwl_end_acquire(&hold, &op->inner, reterr);
     bwl_client_operation_free(op);
     if (status == BOWLINE_OK)
-        status = keep(&hold, reterr);
+        status = bwl_keep_hold(&hold, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
     return status;

@@ -66,6 +66,8 @@ typedef struct bwl_command {
     bool     may_wait; /* ACQUIRE: may enter the queue, if the store keeps one */
     bool     yields; /* ACQUIRE: the lock is held by the previous token; hand it to the next waiter,
                         * and enter the queue again */
+    bool     adopts; /* ACQUIRE: another client has held the lock by the previous token, and has
+                        * given it up to this one: take it over, or complete as LOST */
     bwl_ms   now;
     int64_t  wall_ns; /* see bwl_moment */
 } bwl_command;

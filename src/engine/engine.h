@@ -9,6 +9,7 @@
 
 #include "core/glob.h"
 #include "engine/host.h"
+#include "engine/passed_hold.h"
 
 typedef struct bwl_transaction bwl_transaction; /* protocol/store/transaction.h */
 
@@ -84,6 +85,18 @@ typedef struct bwl_engine_view {
     void (*command)(bwl_engine_lock *lock, int64_t pid);
 } bwl_engine_view;
 
+/* How a lock is passed on to another client. */
+typedef struct bwl_passing {
+    /* Describes a held lock for another client, which adopts it.  UNSUPPORTED: its value does not
+     * identify the hold. */
+    int (*pass)(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed, bwl_fault *fault);
+
+    /* Prepares the lock to adopt that hold; the machine adopts it by *ret_token, which is a part of
+     * `passed`.  USAGE: it is of another protocol or place; UNSUPPORTED, NOMEM. */
+    int (*adopt)(bwl_engine_lock *lock, const bwl_passed_hold *passed, const char **ret_token,
+                 bwl_fault *fault);
+} bwl_passing;
+
 typedef struct bwl_engine {
     const char         *scheme;
     const char         *url_prefix; /* the beginning of a URL, for messages: "redis://", "file:" */
@@ -153,6 +166,8 @@ typedef struct bwl_engine {
 
     /* The result of the forced release: OK; BUSY: the hold had ended before. */
     int (*broken)(bwl_engine_lock *lock, bwl_fault *fault);
+
+    const bwl_passing *passing; /* NULL: the engine's locks cannot be passed on */
 
     /* Writes the descriptors that keep a held lock locked; returns their number.  NULL: there are
      * none. */

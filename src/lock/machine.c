@@ -22,10 +22,6 @@ enum {
     PAUSE_MAX_MS       = 500,  /* between attempts */
     NEW_TOKEN_PAUSE_MS = 1,    /* the same after RETRY_WITH_NEW_TOKEN */
     RENEW_PAUSE_MAX_MS = 1000, /* between renewals that fail, while the lease still runs */
-    STORE_FIRST_MS     = 50,   /* by this much the engine's time limit may come later */
-    REPLICAS_LATE_MS   = 250,  /* the same for the reply of replicas and the release after it */
-    FIRST_CONNECT_MS   = 1000, /* a wait that is shorter lasts so long if there is no connection */
-    LAST_CONNECT_MS    = 50,   /* after the wait, for a store that was unreachable */
 };
 
 static void completed(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
@@ -171,6 +167,7 @@ static void keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_e
     h->state      = BWL_HOLD_HELD;
     h->last_error = BWL_PENDING;
     h->pauses     = 0;
+    h->adopts     = false; /* a yield acquires it */
     h->fence      = out->fence;
     h->ends_at    = bwl_ms_add(ev->now, h->terms.max_hold_ms);
     h->granted_to = out->until;
@@ -259,7 +256,9 @@ static void attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *
         bwl_token_write_as(h->request.token, rules_of(h)->token, &ev->fresh, ev->wall_ns);
     h->attempt_ends_at =
         h->protocol->uses_push ? BWL_NEVER : bwl_ms_add(ev->now, h->request.lease_ms);
-    bwl_command cmd = { .verb = BWL_ACQUIRE, .may_wait = !h->last_try, .yields = yields };
+    bwl_command cmd = {
+        .verb = BWL_ACQUIRE, .may_wait = !h->last_try, .yields = yields, .adopts = h->adopts
+    };
     send_command(h, BWL_HOLD_ACQUIRING, cmd, ev, fx);
 }
 
@@ -307,11 +306,6 @@ static void retry_with_new_token(bwl_hold *h, const bwl_event *ev, bwl_effects *
         h->timer_at = bwl_ms_min(h->timer_at, h->wait_deadline);
 }
 
-static bwl_ms resolve_deadline(const bwl_hold *h)
-{
-    return bwl_ms_max(h->wait_deadline, h->answer_deadline);
-}
-
 /* A command of this attempt has no reply: the store may have the lock with its token. */
 static void resolve_later(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
@@ -319,12 +313,12 @@ static void resolve_later(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     h->state      = BWL_HOLD_RESOLVING;
     if (!h->protocol->can_verify_owner)
         end_with(h, BWL_UNKNOWN, fx);
-    else if (ev->now >= resolve_deadline(h))
+    else if (ev->now >= bwl_hold_resolve_deadline(h))
         end_attempt(h, ev, fx);
     else if (ev->now >= h->attempt_ends_at) /* its lease would be over: make the next attempt */
         send_release(h, BWL_HOLD_DISCARDING, ev, fx);
     else
-        h->timer_at = bwl_ms_min(pause_ends_at(h, ev), resolve_deadline(h));
+        h->timer_at = bwl_ms_min(pause_ends_at(h, ev), bwl_hold_resolve_deadline(h));
 }
 
 /* The release of a late grant has its outcome.  A release that may have failed is sent again:
@@ -335,6 +329,8 @@ static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
 
     if (!may_have_failed(out->kind) && is_refused)
         end_with(h, BWL_STORE_REFUSED, fx);
+    else if (!may_have_failed(out->kind) && h->adopts) /* there is nothing left to adopt */
+        end_with(h, h->last_error, fx);
     else if (!may_have_failed(out->kind))
         attempt_failed(h, h->last_error, ev, fx);
     else if (h->last_try || ev->now >= h->wait_deadline)
@@ -419,7 +415,12 @@ static void acquire_ended(bwl_hold *h, const bwl_outcome *out, const bwl_event *
         h->last_error = BWL_BUSY;
         h->timer_at   = h->wait_deadline;
         break;
-    case BWL_BUSY: attempt_failed(h, BWL_BUSY, ev, fx); break;
+    case BWL_BUSY:
+        if (h->adopts)
+            end_with(h, BWL_LOST, fx);
+        else
+            attempt_failed(h, BWL_BUSY, ev, fx);
+        break;
     case BWL_FULL: end_with(h, BWL_FULL, fx); break;
     case BWL_RETRY_WITH_NEW_TOKEN: retry_with_new_token(h, ev, fx); break;
     case BWL_UNKNOWN: resolve_later(h, ev, fx); break;
@@ -436,8 +437,9 @@ static void acquire_ended(bwl_hold *h, const bwl_outcome *out, const bwl_event *
         else
             end_with(h, BWL_STORE_REFUSED, fx);
         break;
-    case BWL_LOST: /* it was not held, so it cannot be yielded */
-        assert(h->state == BWL_HOLD_ACQUIRING && h->previous_token[0] != '\0');
+    case BWL_LOST: /* it was not held, so it cannot be yielded or adopted */
+        assert(h->previous_token[0] != '\0');
+        assert(h->state == BWL_HOLD_ACQUIRING || h->adopts);
         end_with(h, BWL_LOST, fx);
         break;
     case BWL_PENDING:
@@ -484,10 +486,11 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
         attempt(h, false, ev, fx);
         break;
     case BWL_HOLD_RESOLVING:
-        if (ev->now >= resolve_deadline(h) || ev->now >= h->attempt_ends_at)
+        if (ev->now >= bwl_hold_resolve_deadline(h) || ev->now >= h->attempt_ends_at)
             resolve_later(h, ev, fx);
         else
-            send_command(h, BWL_HOLD_RESOLVING, (bwl_command){ .verb = BWL_ACQUIRE, .again = true },
+            send_command(h, BWL_HOLD_RESOLVING,
+                         (bwl_command){ .verb = BWL_ACQUIRE, .again = true, .adopts = h->adopts },
                          ev, fx);
         break;
     case BWL_HOLD_QUEUED: leave_with(h, BWL_TIMED_OUT, ev, fx); break;
@@ -646,24 +649,6 @@ static void stop(bwl_hold *h, bwl_ms now, bwl_outcome_kind kind, bwl_effects *fx
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     stop(h, now, BWL_CANCELLED, fx);
-}
-
-bwl_ms bwl_hold_result_deadline(const bwl_hold *h)
-{
-    if (!bwl_hold_is_acquiring(h))
-        return BWL_NEVER;
-    bwl_ms slack_ms = STORE_FIRST_MS + (h->request.options->replicas > 0 ? REPLICAS_LATE_MS : 0);
-    return bwl_ms_add(h->wait_deadline, bwl_ms_add(h->terms.answer_ms, slack_ms));
-}
-
-bwl_ms bwl_hold_send_deadline(const bwl_hold *h)
-{
-    bwl_ms least = h->answer_deadline - bwl_ms_max(h->terms.answer_ms - FIRST_CONNECT_MS, 0);
-
-    if (h->state != BWL_HOLD_ACQUIRING || !h->would_wait)
-        return h->state == BWL_HOLD_RESOLVING ? resolve_deadline(h) : BWL_NEVER;
-    return h->last_error == BWL_UNREACHABLE ? bwl_ms_add(h->wait_deadline, LAST_CONNECT_MS)
-                                            : bwl_ms_max(h->wait_deadline, least);
 }
 
 void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx)

@@ -82,14 +82,16 @@ typedef struct bwl_hold {
     const bwl_protocol *protocol;
     bwl_terms           terms;
     bwl_lock_request    request;
-    char           previous_token[BWL_PREVIOUS_TOKEN_MAX + 1]; /* before the last yield; "": none */
-    bwl_hold_state state;
+    char             previous_token[BWL_PREVIOUS_TOKEN_MAX + 1]; /* before the last yield, or of the
+                                                                * adopted hold; "": none */
+    bwl_hold_state   state;
     bwl_outcome_kind last_error; /* of the last attempt or renewal; PENDING: none */
     bool             would_wait; /* the caller waits: without the lock the result is TIMED_OUT */
     bool             last_try;   /* the wait is over */
     bool             is_unknown; /* RELEASING: an earlier release had no reply */
     bool             caller_extends; /* RENEWING: the caller waits for the result */
     bool             extend_again;   /* RENEWING: the lease has changed since it was sent */
+    bool             adopts;         /* the attempts adopt a lock of another client */
     unsigned         pauses;         /* in a row: for the backoff */
     uint64_t         fence;
     bwl_ms           wait_deadline;   /* end of the wait */
@@ -113,6 +115,16 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
 /* Makes attempts until wait_deadline, at least one. */
 void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                       bwl_effects *fx);
+
+/* The same for a lock that another client has held with `previous_token`, and has given up to this
+ * one by bwl_hold_give_up.  LOST: the store does not have that token any more, or another client
+ * has adopted it.  Attempts are repeated only while the store cannot be reached. */
+void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *fresh, bwl_moment at,
+                    bwl_ms wait_deadline, bwl_effects *fx);
+
+/* Only while held: the hold is over without a release, for another client to adopt.  No command is
+ * sent any more; one that is in flight can only extend this token.  There is no outcome. */
+void bwl_hold_give_up(bwl_hold *h);
 
 /* Only while held, and only if the protocol extends: sets the lease to lease_ms from now.  The
  * outcome is HELD, LOST, or another one that does not change the hold. */
@@ -140,6 +152,12 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
  * time limit for one reply, plus a little more, because the engine's own time limit must come
  * first: its error has the reason.  NEVER: the wait has no limit, or no acquire is in progress. */
 bwl_ms bwl_hold_result_deadline(const bwl_hold *h);
+
+/* When an attempt without a reply is given up. */
+static inline bwl_ms bwl_hold_resolve_deadline(const bwl_hold *h)
+{
+    return bwl_ms_max(h->wait_deadline, h->answer_deadline);
+}
 
 /* When the release began that the caller waits for; 0: there is none. */
 static inline bwl_ms bwl_hold_release_began(const bwl_hold *h)

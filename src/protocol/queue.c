@@ -12,6 +12,8 @@
  *                new token at the end of the queue.  Without a waiter, it grants the lock to that
  *                token.
  *
+ *      adopt     ADOPT: takes over a lock that another client has given up to this one
+ *
  * A push brings a provisional grant: a short lease, because the server does not know whether the
  * waiter is still there.  EXTEND confirms it, and makes it a full lease.  If enough of the
  * provisional grant is left, the outcome HELD comes before the reply to EXTEND: the server grants
@@ -48,6 +50,7 @@
  *        |                 `---------------'
  *      LEAVING, DISPATCHING <--release-- any
  *      HELD, CONFIRMING, EXTENDING --yield--> YIELDING, which ends like ASKED
+ *      IDLE --adopt--> ADOPTING --yes--> HELD; no: IDLE with LOST; no reply: IDLE
  *
  *      no        QUEUED (the entry is gone), PROVISIONAL --> IDLE with RETRY_WITH_NEW_TOKEN
  *                CONFIRMING, EXTENDING, YIELDING     --> IDLE with LOST
@@ -89,6 +92,7 @@ typedef enum phase {
     DISPATCHING,
     YIELDING, /* REQUEUE is in flight */
     FREEING,  /* RELEASE of the previous token is in flight, before another command */
+    ADOPTING,
 } phase;
 
 typedef bwl_queue_state queue_state;
@@ -446,6 +450,28 @@ static void previous_released(queue_state *q, const bwl_event *ev, bwl_effects *
     }
 }
 
+/* ---- a lock of another client ---------------------------------------------------------------- */
+
+static void adopt(queue_state *q, bwl_ms now, bwl_effects *fx)
+{
+    q->was_held = false;
+    q->fence    = 0;
+    send_command(q, ADOPTING, REDIS_ADOPT, now, fx);
+}
+
+/* NO is certain, also after an ADOPT without a reply: this token does not own the lock. */
+static void adopted(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (!bwl_was_answered(ev, fx)) {
+        q->phase = IDLE;
+    } else if (ev->answer == BWL_NO) {
+        ended(q, BWL_LOST, fx);
+    } else {
+        learn_fence(q, ev->number);
+        held(q, fx);
+    }
+}
+
 /* ---- commands and events --------------------------------------------------------------------- */
 
 static void yield(queue_state *q, bwl_ms now, bwl_effects *fx)
@@ -462,6 +488,10 @@ static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
     bwl_ms ttl_ms = q->provisional_ttl_ms > PROVISIONAL_TTL_MIN_MS ? q->provisional_ttl_ms
                                                                    : PROVISIONAL_TTL_MIN_MS;
 
+    if (cmd->adopts) {
+        adopt(q, cmd->now, fx);
+        return;
+    }
     if (cmd->again) {
         send_command(q, RESOLVING, REDIS_QUEUE_HEARTBEAT, cmd->now, fx);
         return;
@@ -517,6 +547,7 @@ static void request_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     case DISPATCHING: dispatched(q, ev, fx); return;
     case YIELDING: yielded(q, ev, fx); return;
     case FREEING: previous_released(q, ev, fx); return;
+    case ADOPTING: adopted(q, ev, fx); return;
     case IDLE:
     case HELD: break;
     }

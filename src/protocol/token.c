@@ -13,6 +13,9 @@
  * An acquire without a reply is sent again with the same token, by a command whose reply is YES
  * also if the first one was carried out.  The lease counts from the first command.
  *
+ * A lock that another client has given up to this one is adopted by its value: ADOPT, which can be
+ * sent again with the same token.
+ *
  * token_chosen: the caller chooses the value, and others may have the same.  So it does not verify
  * the owner: an acquire without a reply is UNKNOWN, and is never sent again.
  *
@@ -82,6 +85,13 @@ static void init(void *state, unsigned nodes)
     *(bwl_token_state *)state = (bwl_token_state){ 0 };
 }
 
+static bwl_redis_command acquire_by(const bwl_lock_commands *commands, const bwl_command *cmd)
+{
+    if (cmd->adopts)
+        return REDIS_ADOPT;
+    return cmd->again ? commands->take_again : commands->take;
+}
+
 static void send_command(bwl_token_state *t, const bwl_lock_commands *commands,
                          const bwl_lock_request *request, const bwl_command *cmd, bwl_effects *fx)
 {
@@ -92,9 +102,7 @@ static void send_command(bwl_token_state *t, const bwl_lock_commands *commands,
     if (!cmd->again)
         t->until = cmd->now + request->lease_ms - bwl_drift_ms(request->lease_ms);
     switch (cmd->verb) {
-    case BWL_ACQUIRE:
-        bwl_send_one(&t->in_flight, cmd->again ? commands->take_again : commands->take, fx);
-        break;
+    case BWL_ACQUIRE: bwl_send_one(&t->in_flight, acquire_by(commands, cmd), fx); break;
     case BWL_EXTEND: bwl_send_one(&t->in_flight, commands->extend, fx); break;
     case BWL_RELEASE: bwl_send_one(&t->in_flight, commands->release, fx); break;
     }
@@ -127,7 +135,7 @@ static void request_ended(bwl_token_state *t, const bwl_event *ev, uint64_t fenc
     if (t->verb == BWL_ACQUIRE)
         t->fence = fence;
     if (ev->answer == BWL_NO)
-        bwl_complete(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
+        bwl_complete(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); /* of ADOPT: machine.c */
     else if (t->verb == BWL_RELEASE)
         bwl_complete(fx, BWL_RELEASED);
     else

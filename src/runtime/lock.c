@@ -53,20 +53,6 @@ static bool reads_wall(const bwl_hold *hold)
     return hold->protocol->uses_wall || is_dated;
 }
 
-int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault)
-{
-    bwl_ms most_ms = shard->host.settings.lease_max_ms;
-
-    if (most_ms == 0 || lease_ms <= most_ms)
-        return BWL_OK;
-    return bwl_fail(fault, BWL_STATUS_USAGE,
-                    "a lease of %lld ms is longer than that of the URL, %lld ms, for which a "
-                    "restarted server of %s: has no vote: use lease=%lldms in the URL of all "
-                    "clients, or restart-wait=off",
-                    (long long)lease_ms, (long long)most_ms, shard->host.engine->scheme,
-                    (long long)lease_ms);
-}
-
 int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine, const char *name,
                  const bwl_terms *terms, bwl_fault *fault)
 {
@@ -366,12 +352,6 @@ static bool has_reached(const bwl_hold *hold)
     return hold->last_error != BWL_PENDING && hold->last_error != BWL_UNREACHABLE;
 }
 
-bool bwl_lock_is_unreachable(const bwl_lock *lock)
-{
-    return lock->operation != NULL && lock->operation->verb == BWL_ACQUIRE && !lock->was_reached &&
-           lock->base.hold.last_error == BWL_UNREACHABLE;
-}
-
 void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
 {
     bwl_lock       *lock         = bwl_lock_of_engine(base);
@@ -457,9 +437,11 @@ static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
     bwl_lock_pin(&lock->base);
 }
 
-void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
+/* token NULL: it adopts no hold. */
+static void acquire(bwl_lock *lock, bwl_operation *operation, const char *token, bwl_ms wait_ms)
 {
     bwl_effects fx;
+    bwl_hold   *hold  = &lock->base.hold;
     bwl_ms      now   = bwl_shard_now(lock->shard);
     bwl_random  fresh = fresh_bits(lock);
 
@@ -467,9 +449,22 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     lock->stats.since = now;
     begin(lock, operation, BWL_ACQUIRE);
     bwl_ms wait_deadline = wait_ms < 0 ? now + wait_ms : bwl_ms_add(now, wait_ms);
-    bwl_hold_acquire(&lock->base.hold, &fresh, moment(lock, now), wait_deadline, &fx);
+    if (token != NULL)
+        bwl_hold_adopt(hold, token, &fresh, moment(lock, now), wait_deadline, &fx);
+    else
+        bwl_hold_acquire(hold, &fresh, moment(lock, now), wait_deadline, &fx);
     step(lock, &fx);
     bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
+{
+    acquire(lock, operation, NULL, wait_ms);
+}
+
+void bwl_lock_adopt(bwl_lock *lock, bwl_operation *operation, const char *token, bwl_ms wait_ms)
+{
+    acquire(lock, operation, token, wait_ms);
 }
 
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)

@@ -100,7 +100,18 @@ void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
 /* An acquire or yield in flight has made an attempt, and none has reached the store. */
-bool bwl_lock_is_unreachable(const bwl_lock *lock);
+static inline bool bwl_lock_is_unreachable(const bwl_lock *lock)
+{
+    return lock->operation != NULL && lock->operation->verb == BWL_ACQUIRE && !lock->was_reached &&
+           lock->base.hold.last_error == BWL_UNREACHABLE;
+}
+
+/* As bwl_lock_acquire, of a hold that another client has given up to this one, by its token. */
+void bwl_lock_adopt(bwl_lock *lock, bwl_operation *operation, const char *token, bwl_ms wait_ms);
+
+/* Only while held and without an operation: ends the hold without a release, and drops the
+ * handle. */
+void bwl_lock_give_up(bwl_lock *lock);
 
 /* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */
 int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);

@@ -283,3 +283,17 @@ int bwl_shard_start_renewal(bwl_shard *shard, bwl_fault *fault)
         bwl_loop_notify_renewal(&shard->loop);
     return status;
 }
+
+int bwl_check_lease(const bwl_shard *shard, bwl_ms lease_ms, bwl_fault *fault)
+{
+    bwl_ms most_ms = shard->host.settings.lease_max_ms;
+
+    if (most_ms == 0 || lease_ms <= most_ms)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "a lease of %lld ms is longer than that of the URL, %lld ms, for which a "
+                    "restarted server of %s: has no vote: use lease=%lldms in the URL of all "
+                    "clients, or restart-wait=off",
+                    (long long)lease_ms, (long long)most_ms, shard->host.engine->scheme,
+                    (long long)lease_ms);
+}

@@ -181,6 +181,138 @@ def test_a_lost_lock_is_123(keepers, store):
     assert keepers.ask(hold).returncode == 125
 
 
+# ---- tickets -------------------------------------------------------------------------------------------------------
+
+PROTOCOLS = ["", "?protocol=token"]
+
+
+def lines_of(done):
+    return [line.removeprefix("bowline: ") for line in done.stderr.splitlines()]
+
+
+@pytest.mark.parametrize("options", PROTOCOLS)
+def test_a_ticket_passes_the_lock_on_once(keepers, store, options):
+    if store.kind == "file":
+        pytest.skip("a lock of file: cannot be passed on")
+    place = keepers.place
+    place.env["BOWLINE_URL"] += options
+    done = place.bowline("hold", "--json", "-t", "1h", "--ticket", "t", "a job")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    assert (said["event"], said["name"], said["ticket"]) == ("exported", "a job", "t")
+    ticket = place.path("t")
+    assert ticket.stat().st_mode & 0o777 == 0o600
+    assert 3_500_000 < int(store.cli("pttl", "bowline:{a job}")) <= 3_600_000
+    place.script("copy", ticket.read_text(), mode=0o600)
+    assert not keepers.is_free("a job")  # no process holds it
+    done = place.run("--ticket", "t", "a job", "sh", "-c", "echo ${BOWLINE_FENCE-none}; bowline run -n 'a job' true; echo $?")
+    assert (done.returncode, done.stdout) == (0, f"{said.get('fence', 'none')}\n124\n")
+    assert not ticket.exists()
+    done = place.run("--ticket", "copy", "a job", "touch", "ran")
+    assert done.returncode == 123
+    assert lines_of(done) == ["a job was not taken over from copy",
+                              "a job: the ticket was used already, or the lock has ended",
+                              "to acquire it anew, type: bowline run a job ..."]
+    assert not place.path("ran").exists()
+    assert keepers.is_free("a job")
+
+
+def test_two_takers_of_one_ticket_are_one_holder(keepers, store):
+    """All at once, many times: one has the lock, all others exit 123."""
+    if store.kind == "file":
+        pytest.skip("a lock of file: cannot be passed on")
+    place = keepers.place
+    for nth in range(5):
+        assert place.bowline("hold", "--ticket", f"t{nth}", "job").returncode == 0
+        for i in range(4):
+            place.script(f"copy{i}", place.path(f"t{nth}").read_text(), mode=0o600)
+        takers = [place.start("--ticket", f"copy{i}", "job", "sh", "-c", "mkdir here && sleep .05 && rmdir here")
+                  for i in range(4)]
+        assert sorted(place.finish(taker) for taker in takers) == [0, 123, 123, 123]
+
+
+def test_a_ticket_ends_with_its_lease_and_with_a_break(keepers, store):
+    if store.kind == "file":
+        pytest.skip("a lock of file: cannot be passed on")
+    place = keepers.place
+    assert place.bowline("hold", "-t", "150ms", "--ticket", "t", "job").returncode == 0
+    wait_for("the end of the lease", keepers.is_free)
+    assert place.run("--ticket", "t", "job", "true").returncode == 123
+    assert place.bowline("hold", "--ticket", "t2", "job").returncode == 0
+    assert place.bowline("break", "--yes", "job").returncode == 0
+    assert place.run("--ticket", "t2", "job", "true").returncode == 123
+
+
+GARBAGE = {
+    "not a ticket": "this is not a ticket of bowline",
+    "": "this is not a ticket of bowline",
+    "x" * 5000: "this is not a ticket of bowline",
+    "bowline-ticket 2 queue": "the ticket has a version that this bowline does not know",
+    "bowline-ticket 1 queue 0123456789abcdef 7": "the ticket is damaged",
+    "bowline-ticket 1 queue 0123456789abcdef x {value} job": "the ticket is damaged",
+    "bowline-ticket 1 queue {place} 7 b1:x$(){{}} job": "the ticket is damaged",
+    "bowline-ticket 1 token {place} 7 {value} job": "the ticket is of protocol token, and this URL has protocol queue",
+    "bowline-ticket 1 queue 0123456789abcdef 7 {value} job": "the ticket is of another place: the name, key= or db= differs",
+    "{ticket}er": "it is the ticket of jober, not of job",
+}
+
+
+def test_bad_tickets_are_refused_and_the_good_one_stays_good(place, redis):
+    assert place.bowline("hold", "--ticket", "t", "job").returncode == 0
+    good = place.path("t").read_text().strip()
+    fields = good.split(" ")
+    for text, said in GARBAGE.items():
+        text = text.format(place=fields[3], value=fields[5], ticket=good)
+        place.script("bad", text + "\n", mode=0o600)
+        done = place.run("--ticket", "bad", "job", "touch", "ran")
+        assert (done.returncode, lines_of(done)[1]) == (125, said)
+        assert fields[5] not in done.stderr
+    place.path("t").chmod(0o640)
+    done = place.run("--ticket", "t", "job", "touch", "ran")
+    assert done.returncode == 125 and lines_of(done)[1].startswith("a ticket is a secret, and ")
+    assert not place.path("ran").exists()
+    place.path("t").chmod(0o600)
+    assert place.run("--ticket", "t", "job", "true").returncode == 0
+
+
+def test_where_tickets_would_lie_they_are_refused(local, start_redis):
+    place, url = local.place, start_redis().url
+    for url, why in [(place.env["BOWLINE_URL"], "a lock of file: belongs to its process"),
+                     (f"{url}?profile=redis-py", "other programs lock with this profile or protocol, and do not know tickets"),
+                     (f"{url}?protocol=token&token=x&accept-risk=1", "with token= its value does not identify the hold"),
+                     (f"{url}?protocol=setnx-getset&accept-risk=1",
+                      "other programs lock with this profile or protocol, and do not know tickets")]:
+        done = place.bowline("hold", "--ticket", "t", "job", env=place.env | {"BOWLINE_URL": url})
+        assert (done.returncode, lines_of(done)[-2]) == (125, f"job cannot be passed on: {why}")
+        assert not any(path.name.startswith("t") for path in place.root.iterdir())
+        assert local.is_free("job", "-w", "10s")
+
+
+def test_a_ticket_is_whole_or_not_there(place, redis):
+    """The file cannot be written at the end: the lock is taken back. Killed in the middle: there is no file."""
+    place.path("t").write_text("of another lock")
+    done = place.bowline("hold", "--ticket", "t", "job")
+    assert (done.returncode, lines_of(done)[1]) == (125, "it exists, and may be a ticket that is not used yet")
+    assert place.path("t").read_text() == "of another lock"
+    holder = place.hold()
+    for name, ends in (("u", "made"), ("v", "killed")):
+        words = [os.environ["BOWLINE"], "hold", "-w", "1h", "--ticket", name, "job"]
+        waiter = subprocess.Popen(words, env=place.env, cwd=place.root, stderr=subprocess.PIPE, text=True)
+        place.started.append(waiter)
+        assert waiter.stderr.readline().startswith("bowline: waiting")
+        drafts = [path for path in place.root.iterdir() if path.name.startswith(f"{name}.")]
+        assert [draft.stat().st_size for draft in drafts] == [0] and not place.path(name).exists()
+        if ends == "killed":
+            waiter.kill()
+            assert waiter.wait() == -signal.SIGKILL and not place.path(name).exists()
+            continue
+        place.path(name).write_text("made meanwhile")
+        place.let_go(holder)
+        assert waiter.wait(LIMIT) == 125
+        assert place.path(name).read_text() == "made meanwhile" and not drafts[0].exists()
+        holder = place.hold()  # it was taken back and released
+
+
 # ---- on file: alone, where the store does not matter ---------------------------------------------------------------
 
 

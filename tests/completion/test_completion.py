@@ -129,7 +129,7 @@ def test_a_file_is_offered_where_an_option_takes_one(shell, form):
 
 
 def test_free_text_has_no_completion(shell):
-    for option in Options().with_value - {"--on-lost", "--url-file", "--metrics-file"}:
+    for option in Options().with_value - {"--on-lost", "--url-file", "--ticket", "--metrics-file"}:
         assert shell(f"bowline run {option} ") == set(), option
 
 

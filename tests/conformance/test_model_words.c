@@ -117,14 +117,15 @@ static bwl_redis_reply ask_server(unsigned connection, const bwl_model_command_a
     wire                  *w     = &wires[connection];
     bwl_redis_reply        reply = { 0 };
     bwl_redis_command_args args  = {
-         .command  = q->command,
-         .use_eval = true,
-         .key      = "k",
-         .key_size = 1,
-         .token    = tokens[q->token],
-         .lease_ms = q->lease_ms,
-         .number   = q->timestamp,
-         .rules    = q->rules,
+         .previous_value = tokens[q->previous_token],
+         .command        = q->command,
+         .use_eval       = true,
+         .key            = "k",
+         .key_size       = 1,
+         .token          = tokens[q->token],
+         .lease_ms       = q->lease_ms,
+         .number         = q->timestamp,
+         .rules          = q->rules,
     };
 
     is_used[connection] = true;
@@ -181,6 +182,10 @@ static bwl_model_command_args some_question(unsigned connection)
            (is_field_word(q.command) && !has_fields));
     q.token    = (uint16_t)(1 + below(TOKENS));
     q.lease_ms = some_ms();
+    if (rules == NULL && below(3) == 0) {
+        q.command        = REDIS_ADOPT;
+        q.previous_token = (uint16_t)(1 + below(TOKENS));
+    }
     if (unit_ns != 0)
         q.timestamp =
             now_ns / unit_ns + (int64_t)below(4) * (below(2) == 0 ? 1 : S_NS / unit_ns) - 1;

@@ -134,9 +134,21 @@ static bool write_ahead(bwl_session *session, bwl_request *request)
     return wrote;
 }
 
+/* The value of `queue` has the session of the client. */
+static void take_own_value(const bwl_session *session, const bwl_request *request,
+                           char ret_own[BWL_QUEUE_VALUE_SIZE + 1], bwl_redis_command_args *args)
+{
+    if (!request->lock->hold.protocol->uses_push)
+        return;
+    bwl_queue_value_write(ret_own, session->push.id, request->token);
+    args->value      = ret_own;
+    args->value_size = BWL_QUEUE_VALUE_SIZE;
+}
+
 static bool write_command(bwl_session *session, bwl_request *request)
 {
     bwl_queue_self         self;
+    char                   own[BWL_QUEUE_VALUE_SIZE + 1];
     bwl_redis_command_args args = { .token          = request->token,
                                     .previous_token = request->lock->hold.previous_token,
                                     .self           = &self };
@@ -145,6 +157,10 @@ static bool write_command(bwl_session *session, bwl_request *request)
         return false;
     if (bwl_queue_is(request->command))
         self = bwl_redis_self(session, request);
+    if (request->command == REDIS_ADOPT) {
+        args.previous_value = bwl_redis_lock_of(request->lock)->passed->value;
+        take_own_value(session, request, own, &args);
+    }
     return bwl_redis_write_command(session, request, &args);
 }
 
@@ -177,6 +193,8 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
         verdict = bwl_redis_read(&args, request->flight.frames, bytes, size, reply);
     ret_reply->event.answer = reply->answer;
     ret_reply->event.number = reply->answer == BWL_NO ? (uint64_t)reply->loss : reply->number;
+    if (request->command == REDIS_ADOPT && reply->answer == BWL_YES)
+        ret_reply->event.number = bwl_redis_lock_of(request->lock)->passed->fence;
     if (!bwl_queue_is(request->command))
         ret_reply->event.details = &reply->value;
     else if (reply->queue_status.kind != 0)

@@ -87,6 +87,9 @@ static void forget(bwl_engine_lock *lock)
         redis->locks = part->next;
     free(part->queries);
     bwl_redis_list_end(lock);
+    if (part->passed != NULL)
+        explicit_bzero(part->passed, sizeof *part->passed);
+    free(part->passed);
 }
 
 /* False: this machine's clock is wrong by decades.  Other clients would steal the lock at once, or
@@ -415,11 +418,12 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
     .lock_size = sizeof(bwl_redis_lock)
 
-#define BREAKING_ENGINE(scheme_)                                                   \
-    REDIS_ENGINE(scheme_),                                                         \
-        .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,          \
-        .break_seen = bwl_redis_force_release, .broken = bwl_redis_force_released, \
-        .view.ask_breaker = bwl_redis_ask_breaker_of, .view.breaker = bwl_redis_breaker_of
+#define BREAKING_ENGINE(scheme_)                                                              \
+    REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,  \
+                           .break_seen = bwl_redis_force_release,                             \
+                           .broken = bwl_redis_force_released, .passing = &bwl_redis_passing, \
+                           .view.ask_breaker = bwl_redis_ask_breaker_of,                      \
+                           .view.breaker     = bwl_redis_breaker_of
 
 #define SERVER_ENGINE(scheme_)                                                       \
     {                                                                                \

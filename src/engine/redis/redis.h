@@ -54,6 +54,7 @@ typedef struct bwl_redis_lock {
     struct bwl_redis_lock *previous; /* in the client's list */
     struct bwl_redis_lock *next;
     bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
+    bwl_passed_hold       *passed;   /* what it adopts; NULL: it does not */
     bool                   is_alone; /* do not batch: its renewal was refused */
     bwl_redis_waiting      waiting;
     bwl_redis_shown        shown;
@@ -99,6 +100,9 @@ static inline bwl_session *bwl_redis_route(const bwl_engine_lock *lock, unsigned
 {
     return bwl_router_route(&bwl_redis_of(lock->host)->router, lock, node);
 }
+
+/* pass_on.c */
+extern const bwl_passing bwl_redis_passing;
 
 /* Writes the key of a lock; returns its size. */
 static inline size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_config *config,

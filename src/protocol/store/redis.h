@@ -17,7 +17,15 @@
  *  DELETE_IF_MINE         key is value      -> delete it                               YES
  *                         otherwise         -> nothing                                 NO
  *
- * "key is value": it exists, is a string, and is byte for byte the value.
+ *  ADOPT                  key is the value of the previous token
+ *                                           -> set it to value, to vanish after lease   YES
+ *                         key is value      -> as EXTEND_IF_MINE: an earlier command
+ *                                              has adopted it                           YES
+ *                         otherwise         -> nothing                                 NO
+ *
+ * "key is value": it exists, is a string, and is byte for byte the value.  ADOPT is also a command
+ * of `queue`, whose queue it does not touch; its YES has the fence of the hold as `number`, from
+ * the client and not from the server.
  *
  * The commands of the locks of other programs; one Redis command each, unless noted:
  *
@@ -109,7 +117,7 @@
  * A server with replicas.  The command is not about a key, but about everything that the server
  * has carried out up to the last write of the connection on which it is sent.  So the engine
  * answers NOT_SENT if that connection has ended, and each YES of SET_IF_ABSENT,
- * SET_IF_ABSENT_OR_MINE and EXTEND_IF_MINE is a write.
+ * SET_IF_ABSENT_OR_MINE, EXTEND_IF_MINE and ADOPT is a write.
  *
  *  REPLICATED  (WAIT)     arguments: the number of replicas, and the time limit of the server;
  *                         `number`: how many replicas have all of it
@@ -162,6 +170,7 @@ typedef enum bwl_redis_command {
     REDIS_QUEUE_REQUEUE,
     REDIS_REPLICATED,
     REDIS_STEP,
+    REDIS_ADOPT,
 } bwl_redis_command;
 
 /* True for a command that takes a lock or a place in its queue, and does nothing else; that
@@ -170,7 +179,7 @@ static inline bool bwl_redis_command_takes(bwl_redis_command command)
 {
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
            command == REDIS_SETNX || command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
-           command == REDIS_QUEUE_TAKE || command == REDIS_QUEUE_JOIN;
+           command == REDIS_QUEUE_TAKE || command == REDIS_QUEUE_JOIN || command == REDIS_ADOPT;
 }
 
 static inline bool bwl_redis_command_extends(bwl_redis_command command)

@@ -159,7 +159,9 @@ bool bwl_slots_is_new(bwl_session *session, const bwl_engine_lock *lock)
 
 bool bwl_slots_uses(const bwl_request *request)
 {
-    return bwl_queue_is(request->command) && request->command != REDIS_QUEUE_EXTEND;
+    bool adopts = request->command == REDIS_ADOPT && request->lock->hold.protocol->uses_push;
+
+    return adopts || (bwl_queue_is(request->command) && request->command != REDIS_QUEUE_EXTEND);
 }
 
 /* The missing parts; 0: none.  Only a subscription reports that the slot has moved, so the fence

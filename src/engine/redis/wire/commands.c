@@ -14,6 +14,7 @@
  *      %T   the arguments of scripts/take_timestamp.lua
  *      %a   what is signalled        %b   the second channel, if there is one
  *      %Q   4, and the keys L Q B F of queue.h
+ *      %f   the value of the client that has given the lock up
  *      %p   the command that sends a push              %o   the previous value
  *      %m   the entry in Q           %M   every entry that Q may have
  *      %x   the longest queue
@@ -82,6 +83,7 @@ static const row rows[] = {
     [REDIS_SET_IF_ABSENT_OR_MINE] = { "%S 1 %k %v %l", BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, { FLAG } },
     [REDIS_EXTEND_IF_MINE]        = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
     [REDIS_DELETE_IF_MINE]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { OWNED } },
+    [REDIS_ADOPT]                 = { "%S 1 %k %v %l %f", BWL_SCRIPT_ADOPT, { OWNED } },
     [REDIS_TAKE_TIMESTAMP]        = { "%S 1 %k %T", BWL_SCRIPT_TAKE_TIMESTAMP, { TIMESTAMP } },
     [REDIS_DROP_TIMESTAMP]        = { "%S 1 %k %v", BWL_SCRIPT_DELETE_IF_MINE, { OWNED } },
     [REDIS_HASH_TAKE]             = { "%S %H %v %l", BWL_SCRIPT_HASH_TAKE, { FENCE } },
@@ -286,6 +288,7 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
     case 'm': write_member(writer, args, args->self->push_channels[0]); return;
     case 'M': (void)write_members(writer, args); return;
     case 'o': write_value_of(writer, args, args->previous_token); return;
+    case 'f': bwl_resp_write_text(writer, args->previous_value); return;
     case 'x': bwl_resp_write_integer(writer, args->self->queue_max); return;
     }
     bwl_unreachable("no such word");

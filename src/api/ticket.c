@@ -1,0 +1,241 @@
+/*
+ * ticket.c -- a hold that is passed on as a text: bowline_hold_export, bowline_hold_import.
+ *
+ *      bowline-ticket 1 PROTOCOL PLACE FENCE VALUE NAME
+ *
+ * PLACE is a hash of 16 hexadecimal digits, FENCE a decimal number (0: none).  VALUE is what the
+ * store has; its token makes the ticket a secret.  NAME goes on to the end and may have blanks.
+ *
+ * An export extends the hold first: so the lock lasts for a whole lease, replicas have it with
+ * sync=, and a provisional grant is confirmed.
+ */
+#include "api/handles.h"
+#include "base/fault.h"
+#include "core/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICKET_KIND    "bowline-ticket"
+#define TICKET_VERSION "1"
+
+enum { TICKET_FIELDS = 6 /* before the name */, PLACE_DIGITS = 16 };
+
+typedef struct ticket {
+    bwl_passed_hold passed;
+    const char     *name; /* in the text */
+} ticket;
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* Cuts the next field off. False: there is none. */
+static bool next_field(const char **ret_field, size_t *ret_size, const char **rest)
+{
+    const char *blank = strchr(*rest, ' ');
+
+    if (blank == NULL || blank == *rest)
+        return false;
+    *ret_field = *rest;
+    *ret_size  = (size_t)(blank - *rest);
+    *rest      = blank + 1;
+    return true;
+}
+
+static bool copy_field(char *ret_text, size_t capacity, const char *field, size_t size)
+{
+    if (size >= capacity)
+        return false;
+    memcpy(ret_text, field, size);
+    ret_text[size] = '\0';
+    return true;
+}
+
+static bool read_place(uint64_t *ret_place, const char *field, size_t size)
+{
+    if (size != PLACE_DIGITS || strspn(field, "0123456789abcdef") < size)
+        return false;
+    *ret_place = strtoull(field, NULL, 16);
+    return true;
+}
+
+static bool is_word(const char *field, size_t size, const char *word)
+{
+    return size == strlen(word) && memcmp(field, word, size) == 0;
+}
+
+static int read_ticket(ticket *ret_ticket, const char *text, bowline_error *reterr)
+{
+    const char *fields[TICKET_FIELDS];
+    size_t      sizes[TICKET_FIELDS];
+    ticket     *t     = ret_ticket;
+    unsigned    count = 0;
+
+    *t = (ticket){ .name = text };
+    if (strnlen(text, BOWLINE_TICKET_MAX) < BOWLINE_TICKET_MAX)
+        while (count < TICKET_FIELDS && next_field(&fields[count], &sizes[count], &t->name))
+            count++;
+    if (count == 0 || !is_word(fields[0], sizes[0], TICKET_KIND))
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "this is not a ticket of bowline");
+    if (count > 1 && !is_word(fields[1], sizes[1], TICKET_VERSION))
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "the ticket has a version that this bowline does not know");
+    if (count < TICKET_FIELDS ||
+        !copy_field(t->passed.protocol, sizeof t->passed.protocol, fields[2], sizes[2]) ||
+        !read_place(&t->passed.place, fields[3], sizes[3]) ||
+        !bwl_number_parse(&t->passed.fence, fields[4], sizes[4], UINT64_MAX) ||
+        !copy_field(t->passed.value, sizeof t->passed.value, fields[5], sizes[5]))
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "the ticket is damaged");
+    return BOWLINE_OK;
+}
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+/* UNSUPPORTED, with the reason, before anything is sent. */
+static int check_engine(const bwl_engine *engine, const char *name, bowline_error *reterr)
+{
+    const char *why = "its servers are asked one by one, so two clients could import it";
+
+    if (engine->passing != NULL)
+        return BOWLINE_OK;
+    if (engine->kind == BWL_ENGINE_FILE)
+        why = "a lock of file: belongs to its process";
+    else if (engine->kind == BWL_ENGINE_THREAD)
+        why = "a lock of thread: belongs to its process";
+    else if (engine->kind != BWL_ENGINE_REDLOCK)
+        why = "several threads of this client share its hold";
+    return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED, "%s cannot be passed on: %s", name, why);
+}
+
+/* locked: ends the hold. */
+static int give_up(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_error *reterr)
+{
+    bwl_passed_hold passed;
+
+    if (lock->operation != NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "something is being done with %s already: finish that first",
+                        lock->base.name);
+    if (bwl_hold_left(&lock->base.hold, bwl_shard_now(lock->shard)) <= 1)
+        return bwl_report_loss(lock, reterr);
+    int status = lock->engine->passing->pass(&lock->base, &passed, reterr);
+    if (status < 0)
+        return status;
+    (void)snprintf(ret_ticket, BOWLINE_TICKET_MAX,
+                   TICKET_KIND " " TICKET_VERSION " %s %016" PRIx64 " %" PRIu64 " %s %s",
+                   passed.protocol, passed.place, passed.fence, passed.value, lock->base.name);
+    explicit_bzero(&passed, sizeof passed);
+    bwl_lock_give_up(lock);
+    return BOWLINE_OK;
+}
+
+/* Whether it can be passed on at all: nothing must be sent for a lock that cannot. */
+static int check_hold(bwl_lock *lock, bowline_error *reterr)
+{
+    bwl_passed_hold passed;
+
+    BWL_CALL(lock->shard, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = check_engine(lock->engine, lock->base.name, reterr);
+    if (status == BOWLINE_OK)
+        status = lock->engine->passing->pass(&lock->base, &passed, reterr);
+    explicit_bzero(&passed, sizeof passed);
+    return status;
+}
+
+static int end_hold(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_error *reterr)
+{
+    bwl_shard *shard = lock->shard;
+
+    bwl_shard_enter(shard);
+    BWL_CALL(shard, reterr);
+    int status = call.status < 0 ? call.status : give_up(lock, ret_ticket, reterr);
+    bwl_shard_leave(shard);
+    return status;
+}
+
+int bowline_hold_export(bowline_hold *hold, char ret_ticket[BOWLINE_TICKET_MAX],
+                        bowline_error *reterr)
+{
+    if (hold == NULL || ret_ticket == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_hold_export needs a hold, and a place for the ticket");
+    int status = check_hold(bwl_lock_of(hold), reterr);
+    if (status == BOWLINE_OK)
+        status = bowline_extend(hold, 0, reterr);
+    if (status == BOWLINE_OK)
+        status = end_hold(bwl_lock_of(hold), ret_ticket, reterr);
+    return status;
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+static int new_lock(bwl_lock **ret_lock, const char **ret_token, bwl_shard *shard, const ticket *t,
+                    const bwl_terms *terms, bowline_error *reterr)
+{
+    const bwl_engine *engine = shard->host.engine;
+    bwl_lock         *lock;
+    int               status = check_engine(engine, t->name, reterr);
+
+    if (status == BOWLINE_OK)
+        status = bwl_lock_new(&lock, shard, engine, t->name, terms, reterr);
+    if (status < 0)
+        return status;
+    status = engine->passing->adopt(&lock->base, &t->passed, ret_token, reterr);
+    if (status < 0)
+        bwl_lock_drop_handle(lock);
+    else
+        *ret_lock = lock;
+    return status;
+}
+
+/* locked */
+static int adopt(bowline_hold **ret_hold, bwl_shard *shard, const ticket *t, const bwl_terms *terms,
+                 bwl_ms wait_ms, bowline_error *reterr)
+{
+    bwl_operation operation;
+    const char   *token;
+    bwl_lock     *lock;
+    int           status = new_lock(&lock, &token, shard, t, terms, reterr);
+
+    if (status < 0)
+        return status;
+    bwl_lock_adopt(lock, &operation, token, wait_ms);
+    status = bwl_end_acquire(ret_hold, &operation, reterr);
+    if (status == BOWLINE_LOST)
+        return bwl_fail(reterr, BWL_STATUS_LOST,
+                        "%s: the ticket was used already, or the lock has ended", t->name);
+    return status;
+}
+
+int bowline_hold_import(bowline_hold **ret_hold, bowline_client *client, const char *text,
+                        const bowline_acquire_options *options, bowline_error *reterr)
+{
+    bowline_acquire_options o;
+    bowline_hold           *hold = NULL;
+    bwl_terms               terms;
+    bwl_ms                  wait_ms;
+    ticket                  t;
+
+    if (ret_hold == NULL || client == NULL || text == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_hold_import needs a place for the hold, a client and a ticket");
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    int status = bwl_take_acquire_options(&o, &wait_ms, client->first, options, reterr);
+    if (status == BOWLINE_OK)
+        status = read_ticket(&t, text, reterr);
+    if (status < 0)
+        return status;
+    terms  = bwl_acquire_terms(client->first, &o);
+    status = adopt(&hold, client->first, &t, &terms, wait_ms, reterr);
+    explicit_bzero(&t, sizeof t);
+    if (status == BOWLINE_OK)
+        status = bwl_keep_hold(&hold, reterr);
+    if (status == BOWLINE_OK)
+        *ret_hold = hold;
+    return status;
+}

@@ -42,11 +42,14 @@ static void take(void)
         return;
 }
 
+/* In the background, a shell has set the terminal already; and this would be stopped a second
+ * time. */
 static void give_back(void)
 {
     if (write(STDOUT_FILENO, leave, sizeof leave - 1) < 0)
         return;
-    (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
 }
 
 /* Sends the signal to this process with its default action.  Returns after a stop. */

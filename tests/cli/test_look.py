@@ -7,6 +7,7 @@ import contextlib
 import getpass
 import itertools
 import json
+import os
 import re
 import signal
 import socket
@@ -205,7 +206,11 @@ def test_watch_outlives_its_server(place, start_redis, name):
 # ls.
 
 
-def test_ls_lists_what_is_held(place, name):
+def populate(redis, count):
+    redis.cli("EVAL", "for i = 1, ARGV[1] do redis.call('SET', 'key:' .. i, i) end", "0", count)
+
+
+def test_ls_lists_what_is_held(place, store, name):
     held = [f"{name}-{letter}" for letter in "cab"]
     for each in held:
         place.hold(each)
@@ -217,10 +222,29 @@ def test_ls_lists_what_is_held(place, name):
     assert place.bowline("ls", f"{name}-d").stdout == "" and held[0] in place.bowline("ls").stdout
 
 
+def test_ls_ends_at_its_limit_and_says_how_far_it_came(place, redis, name):
+    populate(redis, 5000)
+    place.hold(name)
+    what, why, what_to_type = failed(place.bowline("ls", "--max-keys", "1500", "none"), 1)
+    assert what == "the list is not complete" and re.search(r"looked at \d{4} of about 50\d\d keys", why)
+    assert "--max-keys 0" in what_to_type
+    assert place.bowline("ls", "--max-keys", "0").stdout.startswith(name)
+
+
+@pytest.mark.parametrize("key", ["", CTRL_C])
+def test_progress_of_ls_disappears(place, redis, terminal, name, key):
+    populate(redis, 200000)
+    shell = terminal()
+    redis.cli("CLIENT", "PAUSE", "1100", "ALL")
+    shell.command(f"{PROGRAM} ls none-{name}", r"\rlooked at \d+ of about 20\d+ keys, held: 0\r")
+    os.write(shell.fd, key.encode())
+    shell.expect(r"\r {30,}\r[^ ]*" + PROMPT)
+
+
 # top.
 
 
-@pytest.mark.parametrize("kind", ["file"])
+@pytest.mark.parametrize("kind", ["file", "redis"])
 def test_top_is_a_page_that_leaves_the_terminal_as_it_was(request, place, terminal, kind, name):
     if kind == "redis":
         request.getfixturevalue("redis")
@@ -228,7 +252,9 @@ def test_top_is_a_page_that_leaves_the_terminal_as_it_was(request, place, termin
     place.start(name, str(tool)).stdout.readline()
     shell = terminal()
     before = shell.command("stty -g", r"([0-9a-f:]+)\n").group(1)
-    shell.command(f"{PROGRAM} top --every 200ms", r"\x1b\[\?1049h", r"held 1 ", "NAME", f"{name}  {ME}  [^\\x1b]*\n")
+    # Not in bash itself, which mends the terminal after a command.
+    run = f"sh -c 'trap : INT; {PROGRAM} top --every 200ms; echo code=$?; stty -g'"
+    shell.command(run, r"\x1b\[\?1049h", r"held 1 ", "NAME", f"{name}  {ME}  [^\\x1b]*\n")
     shell.resize(40)
     shell.expect(r"NAME[^\n]{33}\.\.\.\x1b")
     for number in range(30):
@@ -236,13 +262,26 @@ def test_top_is_a_page_that_leaves_the_terminal_as_it_was(request, place, termin
     shell.expect("held 31 ", "1 to 19 of 31")
     shell.type("\x1b[6~", "13 to 31 of 31")
     shell.type("\x1b[A", "12 to 30 of 31")
-    shell.type(CTRL_Z, r"\x1b\[\?1049l", "Stopped", PROMPT)
+    shell.type(CTRL_Z, r"(?s)\?1049l.*Stopped|Stopped.*\?1049l")  # sh may stop first
     shell.command("fg", r"\x1b\[\?1049h", "held 31 ")
-    shell.type("q", r"\x1b\[\?25h\x1b\[\?1049l", PROMPT)
-    assert shell.command("echo code=$?; stty -g", r"code=0\n([0-9a-f:]+)\n").group(1) == before
-    shell.command(f"{PROGRAM} top", "held 31 ")
-    shell.type(CTRL_C, r"\x1b\[\?1049l", PROMPT)
-    assert shell.command("echo code=$?; stty -g", r"code=130\n([0-9a-f:]+)\n").group(1) == before
+    shell.type("q", r"\x1b\[\?25h\x1b\[\?1049l", f"code=0\n{before}\n", PROMPT)
+    shell.command(run, "held 31 ")
+    shell.type(CTRL_C, r"\x1b\[\?1049l", f"code=130\n{before}\n", PROMPT)
+
+
+def test_top_outlives_its_server_and_not_the_first_look(place, start_redis, terminal, name):
+    server = start_redis()
+    place.env["BOWLINE_URL"] = f"{server.url}?timeout=1s"
+    shell = terminal()
+    shell.command(f"{PROGRAM} top --every 200ms", "held 0 ")
+    server.freeze()
+    shell.expect("no look since ")
+    server.thaw()
+    shell.expect(r"held 0  waiting 0[^\n]*\n\x1b\[K\r\n")
+    shell.type("q", PROMPT)
+    server.stop()
+    shell.command(f"{PROGRAM} top; echo code=$?", r"\x1b\[\?1049l", "bowline: the locks cannot be listed", "code=125")
+    assert failed(place.bowline("top"))[0] == "this is not a terminal"
 
 
 def test_every_look_needs_a_store(place, name):

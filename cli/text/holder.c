@@ -31,10 +31,10 @@ words holder_words(const bowline_holder *holder)
         ret = words_of("%s pid %" PRId64, ret.text, holder->pid);
     if (holder->program[0] != '\0')
         ret = words_of("%s (%s)", ret.text, holder->program);
-    if (holder->command_pid > 0)
-        ret = words_of("%s, command pid %" PRId64 ",", ret.text, holder->command_pid);
     if (holder->since_ms > 0)
         ret = words_of("%s for %s", ret.text, words_of_duration(holder->since_ms).text);
+    if (holder->command_pid > 0)
+        ret = words_of("%s, command pid %" PRId64, ret.text, holder->command_pid);
     if (holder->note[0] != '\0')
         ret = words_of("%s: %s", ret.text, holder->note);
     return ret;

@@ -10,7 +10,7 @@
 
 #include "cli/text/say.h"
 
-/* "held by deploy@web-2 pid 4120 (bowline run pg_dump), command pid 4121, for 3m12s".  It is
+/* "held by deploy@web-2 pid 4120 (bowline run pg_dump) for 3m12s, command pid 4121".  It is
  * held. */
 words holder_words(const bowline_holder *holder);
 

@@ -97,7 +97,7 @@ TEST(holder_is_shown_with_its_command)
 
     assert_string_equal(
         holder_words(&held).text,
-        "held by ann@web-2 pid 4120 (bowline run pg_dump), command pid 4121, for 3m12s");
+        "held by ann@web-2 pid 4120 (bowline run pg_dump) for 3m12s, command pid 4121");
     holder_table_fit(&t, &held);
     holder_table_row(row, &t, &held);
     assert_string_equal(row,

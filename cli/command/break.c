@@ -74,7 +74,7 @@ static words shown_words(const break_job *j)
     const bowline_holder *h    = &j->holder;
     words                 text = words_of("%s: %s", j->look.options.name, holder_words(h).text);
 
-    if (h->left_ms == INT64_MAX)
+    if (h->left_ms == INT64_MAX || h->done != 0)
         return text;
     return words_of("%s, which ends in %s%s", text.text, words_of_duration(h->left_ms).text,
                     j->is_renewed ? " unless it is renewed" : "");
@@ -82,6 +82,8 @@ static words shown_words(const break_job *j)
 
 static const char *consequence(const break_job *j)
 {
+    if (j->holder.done != 0)
+        return "The next run may begin at once, before the period is over.";
     if (!j->is_renewed)
         return "This lock is never renewed: its holder does not notice and runs on beside the next "
                "one.";
@@ -170,7 +172,7 @@ static int break_lock(break_job *j, failure *reterr)
 {
     bowline_error error;
 
-    if (j->holder.held == 0) {
+    if (j->holder.held == 0 && j->holder.done == 0) {
         write_line(j, words_of("%s: no one holds it", j->look.options.name));
         write_event(j, "free", NULL);
         return 0;
@@ -179,7 +181,7 @@ static int break_lock(break_job *j, failure *reterr)
     if (j->holder.id == 0)
         return cannot_break(j, reterr);
     if (j->look.options.wants_json && !j->look.options.is_confirmed) {
-        write_event(j, "held", NULL);
+        write_event(j, j->holder.done != 0 ? "done" : "held", NULL);
         return EXIT_CHANGED;
     }
     int answer = j->look.options.is_confirmed ? 1 : confirm(j, reterr);

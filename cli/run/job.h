@@ -46,7 +46,8 @@ typedef struct job {
     bowline_client *client;
     bowline_client *query_client; /* holder queries while waiting; NULL: use client */
     bowline_hold   *hold;
-    uint64_t        lock; /* hash of the lock: nested.h */
+    bowline_holder  other; /* of the last query */
+    uint64_t        lock;  /* hash of the lock: nested.h */
     int64_t         began_at;
     int64_t         held_at;
     int64_t         expected_until; /* end of the hold at the last check */

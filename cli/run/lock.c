@@ -30,6 +30,8 @@ enum {
     CONNECT_MS = 1000,
     LATE_MS    = 40,
 
+    SLACK_MAX_MS = 60000, /* by which --once-per is shorter than its period */
+
     /* Descriptors that a run opens after that of bowline_fd: a connection, the pipe to the command
      * (two), the timer, the terminal. */
     MORE_FDS = 5,
@@ -205,18 +207,18 @@ static bool is_this_process(const bowline_holder *holder)
 }
 
 /* As holder_words, or why the holder is unknown.  Frees the query, which has ended. */
-static words finish_query(const job *j, bowline_operation *query, bool *ret_is_found)
+static words finish_query(job *j, bowline_operation *query, bool *ret_is_found)
 {
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error;
+    bowline_error error;
 
-    *ret_is_found = bowline_who_finish(&holder, query, &error) == BOWLINE_OK;
+    j->other      = (bowline_holder){ .size = sizeof j->other };
+    *ret_is_found = bowline_who_finish(&j->other, query, &error) == BOWLINE_OK;
     if (!*ret_is_found)
         return words_of("%s", error.text);
-    if (holder.held == 0)
+    if (j->other.held == 0 && j->other.done == 0)
         return words_of("no one holds it at this moment");
-    if (!is_this_process(&holder))
-        return holder_words(&holder);
+    if (!is_this_process(&j->other))
+        return holder_words(&j->other);
     if (strstr(j->settings.url, "sync=") != NULL)
         return words_of("granted to this process; waiting for the replicas that sync= asks for");
     return words_of("granted to this process; the reply is under way");
@@ -314,7 +316,11 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
 
     failure_explain(&is, error->text,
                     words_of("check the URL, from %s", j->settings.url_from.text));
-    if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
+    if (status == BOWLINE_DONE) {
+        is.code = EXIT_DONE;
+        if (j->options.verbose || j->options.status_fd >= 0)
+            is.why = last_holder(j, w);
+    } else if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
         is.code = EXIT_NOT_ACQUIRED; /* the queue is full */
         is.hint = words_of("to allow any number of waiters, add ?queue-max=0 to the URL");
     } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
@@ -324,7 +330,7 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
                                words_of_duration(loop_now() - j->began_at).text);
         is.hint = words_of("to wait longer, type: bowline %s -w 5m ...; to exit 0, add --skip",
                            verb_of(j));
-        if (!j->options.skips && !j->options.quiet)
+        if ((!j->options.skips || j->options.verbose) && !j->options.quiet)
             is.why = last_holder(j, w);
     } else if (status == BOWLINE_UNREACHABLE && fails_without_server(j)) {
         is.hint = words_of("%s; to wait for the server, add --wait-for-server", is.hint.text);
@@ -414,6 +420,14 @@ static int check_descriptors(const job *j, failure *reterr)
                   words_of("type first: ulimit -n 64"));
 }
 
+/* A schedule drifts: the run of today may begin a second sooner than that of yesterday. */
+static int64_t once_ms(const period *p)
+{
+    int64_t slack_ms = p->once_ms / 10 < SLACK_MAX_MS ? p->once_ms / 10 : SLACK_MAX_MS;
+
+    return p->once_ms - slack_ms;
+}
+
 static int take(job *j, failure *reterr)
 {
     const settings    *s     = &j->settings;
@@ -427,11 +441,12 @@ static int take(job *j, failure *reterr)
     job_event(j, "waiting");
     json_send();
     j->began_at = loop_now();
-    int status =
-        bowline_acquire_start(&op, j->client, j->options.name,
-                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
-                                              .lease_ms = s->lease_ms),
-                              &error);
+    int status  = bowline_acquire_start(
+         &op, j->client, j->options.name,
+         BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
+                         .lease_ms = s->lease_ms, .once_ms = once_ms(&j->options.period),
+                         .at_least_ms = j->options.period.at_least_ms),
+         &error);
     if (status < 0)
         return acquire_failed(j, &w, status, &error, reterr);
     w.next_at = j->options.quiet ? INT64_MAX : loop_now() + FIRST_MS;

@@ -193,12 +193,34 @@ static int report_lost(const job *j, const bowline_error *error)
     return is.code;
 }
 
+/* Reports that another host has done it within the period. */
+static int report_done(const job *j, const failure *is)
+{
+    const bowline_holder *by = &j->other;
+
+    job_event(j, "done");
+    if (by->done != 0) {
+        json_text("user", by->user);
+        json_text("host", by->host);
+        json_number("since_ms", by->since_ms);
+        json_number("left_ms", by->left_ms);
+    }
+    json_number("exit", 0);
+    json_send();
+    if (j->options.verbose)
+        say_line("%s: %s", j->options.name, is->why.text);
+    return 0;
+}
+
 /* Reports that the lock was not acquired, or that bowline failed, on standard error and
  * --status-fd. */
 static int report_failed(const job *j, const failure *is)
 {
     bool is_busy = is->code == EXIT_NOT_ACQUIRED;
     int  code    = is_busy ? j->options.busy_code : is->code;
+
+    if (is->code == EXIT_DONE)
+        return report_done(j, is);
 
     job_event(j, is_busy ? "not-acquired" : "failed");
     json_text("what", is->what.text);
@@ -207,6 +229,8 @@ static int report_failed(const job *j, const failure *is)
     json_send();
     if (!is_busy || !(j->options.skips || j->options.quiet))
         say_failure(is);
+    else if (j->options.verbose)
+        say_line("%s: %s", j->options.name, is->why.text);
     return code;
 }
 
@@ -226,6 +250,12 @@ static int result(job *j, const bowline_error *released)
     return code;
 }
 
+/* The period is not used: another host may run the command.  (void): the hold exists. */
+static void drop_rest(const job *j)
+{
+    (void)bowline_hold_drop_rest(j->hold, NULL);
+}
+
 /* A signal made bowline exit before the command was started. */
 static int report_interrupted(job *j)
 {
@@ -234,6 +264,7 @@ static int report_interrupted(job *j)
 
     if (j->hold != NULL) {
         int number = j->ended_by;
+        drop_rest(j);
         (void)lock_release(j, &error); /* (void): no work was done under this lock */
         j->ended_by = number;
     }
@@ -270,12 +301,15 @@ static int run_locked(job *j)
     report_acquired(j);
     metrics_acquired(&j->metrics, j->client);
     if (start(j, &is) < 0) {
+        drop_rest(j);
         (void)lock_release(j, &released); /* (void): no work was done under this lock */
         return report_failed(j, &is);
     }
     supervise(j);
     if (j->ending.gave_up)
         leave(j);
+    if (j->child.exec_error != 0 || (j->options.period.retries_failed && exit_code(j) != 0))
+        drop_rest(j);
     released.status = lock_release(j, &released);
     int code        = result(j, &released);
     report_released(j, &released, code);

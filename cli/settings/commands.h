@@ -48,6 +48,9 @@
     X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
     X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too") \
     X(SKIP, 0, "skip", NULL, "if not acquired, exit 0; implies -n unless -w")                 \
+    X(ONCE_PER, 0, "once-per", "TIME", "run it once per TIME among all hosts; implies -n")    \
+    X(AT_LEAST, 0, "at-least", "TIME", "keep the lock for at least TIME from now")            \
+    X(RETRY_FAILED, 0, "retry-failed", NULL, "if COMMAND fails, the next may run at once")    \
     X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
     X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
     X(MAX_HOLD, 0, "max-hold", "TIME", "stop COMMAND and release the lock after TIME")        \
@@ -58,7 +61,7 @@
     X(METRICS_FILE, 0, "metrics-file", "FILE", "write numbers to FILE, for Prometheus")       \
     X(METRICS_NAME, 0, "metrics-name", "TEXT", "add a label to these: name=\"TEXT\"")         \
     X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
-    X(TICKET, 0, "ticket", "FILE", "take over the lock that bowline hold --ticket passed on") \
+    X(TICKET, 0, "ticket", "FILE", "take over the lock that bowline hold passed on")          \
     X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
     X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \

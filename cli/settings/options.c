@@ -36,6 +36,11 @@ static const char run_details[] =
     "until it ends, unless --close was given.  Background processes that COMMAND\n"
     "leaves behind do not keep the lock.\n"
     "\n"
+    "With --once-per TIME, on every host: one runs COMMAND, the others exit 0, until\n"
+    "TIME is over since the lock was acquired, less a tenth of it and at most 60s, so\n"
+    "that a schedule which drifts skips no run.  At most once, not exactly once: if\n"
+    "COMMAND or its host dies, the period is used.\n"
+    "\n"
     "The URL comes from the first of: --url, --url-file, $BOWLINE_URL,\n"
     "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
     "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
@@ -65,6 +70,7 @@ const option_table run_table = {
     OPTION_TABLE("run", rows, RUN_OPERANDS, true),
     .before  = "bowline run nightly ./report.sh            run it when no one else does\n"
                "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
+               "bowline run --once-per 1d nightly ./report  on every host: one runs it\n"
                "\n",
     .after   = "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
                "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
@@ -167,6 +173,7 @@ int options_time(int64_t *ret_ms, const char *key, const char *where, const char
         { "max-hold", 1, INT64_C(1) << 53 },
         { "kill-after", 0, INT64_C(1) << 53 },
         { "every", 50, INT64_C(86400000) },
+        { "period", 1, BOWLINE_REST_MAX_MS },
     };
     unsigned      i = 0;
     bowline_error error;
@@ -285,6 +292,11 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
         o->busy_code = 0;
         o->skips     = true;
         break;
+    case OPTION_ONCE_PER:
+        return options_time(&o->period.once_ms, "period", "--once-per", value, reterr);
+    case OPTION_AT_LEAST:
+        return options_time(&o->period.at_least_ms, "period", "--at-least", value, reterr);
+    case OPTION_RETRY_FAILED: o->period.retries_failed = true; break;
     case OPTION_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);
     case OPTION_LEASE:
         if (options_time(&lease_ms, "lease", "-t", value, reterr) < 0)
@@ -429,13 +441,37 @@ int options_take_wait(run_options *o, const option_table *t, failure *reterr)
                         words_of("without -w, neither -n nor --skip waits"));
 }
 
+static int check_period(const run_options *o, failure *reterr)
+{
+    const period *p = &o->period;
+
+    if (o->hold.ticket != NULL && (p->once_ms != 0 || p->at_least_ms != 0))
+        return options_fail(&run_table, reterr,
+                            words_of("--ticket excludes --once-per and --at-least"),
+                            words_of("its lock is acquired already"));
+    if (p->once_ms != 0 && p->at_least_ms != 0)
+        return options_fail(&run_table, reterr,
+                            words_of("--once-per and --at-least exclude each other"),
+                            words_of("--once-per runs COMMAND once among all hosts, --at-least "
+                                     "runs it on each host, one after the other"));
+    if (p->retries_failed && p->once_ms == 0 && p->at_least_ms == 0)
+        return options_fail(&run_table, reterr, words_of("--retry-failed has no period"),
+                            words_of("it gives back what is left of --once-per or --at-least"));
+    return 0;
+}
+
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
     run_options *o  = ret_options;
     int          at = options_parse(o, &run_table, argc, argv, reterr);
 
-    if (at > 0 && read_operands(o, at, argc, argv, reterr) < 0)
+    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, at, argc, argv, reterr) < 0))
         return -1;
+    /* While another host runs it, there is nothing to do here, either. */
+    if (o->period.once_ms != 0 && o->wait_ms == BOWLINE_DEFAULT) {
+        o->busy_code = o->busy_code == EXIT_NOT_ACQUIRED ? 0 : o->busy_code;
+        o->skips     = true;
+    }
     if (at > 0 && options_take_wait(o, &run_table, reterr) < 0)
         return -1;
     if (at > 0 && o->metrics.name != NULL && o->metrics.file == NULL)

@@ -21,6 +21,9 @@ typedef enum option_id {
     OPTION_WAIT,
     OPTION_NO_WAIT,
     OPTION_SKIP,
+    OPTION_ONCE_PER,
+    OPTION_AT_LEAST,
+    OPTION_RETRY_FAILED,
     OPTION_BUSY_CODE,
     OPTION_LEASE,
     OPTION_MAX_HOLD,
@@ -112,6 +115,13 @@ typedef struct look_options {
     const char *until;    /* a name of WATCH_EVENTS */
 } look_options;
 
+/* How long the lock stays taken after the command; 0: no longer than the command. */
+typedef struct period {
+    int64_t once_ms;
+    int64_t at_least_ms;
+    bool    retries_failed; /* not if the command fails */
+} period;
+
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
     const char     *name;    /* "" if not given */
@@ -122,6 +132,7 @@ typedef struct run_options {
     int64_t         max_hold_ms;
     int64_t         kill_after_ms; /* -1: not given */
     uint32_t        lease_ms;
+    period          period;
     lost_policy     on_lost;
     int             busy_code;
     int             status_fd; /* -1: none */
@@ -153,7 +164,7 @@ void options_write(const option_table *t, bool with_details);
 
 extern const option_table run_table;
 
-/* Reads a time: `key` is "wait", "lease", "max-hold", "kill-after" or "every". */
+/* Reads a time: `key` is "wait", "lease", "max-hold", "kill-after", "every" or "period". */
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
                  failure *reterr);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/text/json.h"
 #include "cli/text/utf8.h"
@@ -13,6 +14,30 @@ static words person_of(const bowline_holder *holder)
     const char *at = holder->host[0] != '\0' ? "@" : "";
 
     return words_of("%s%s%s", holder->user, at, holder->host);
+}
+
+/* "at 03:00:04", with the date unless that is today: so long ago by the local clock. */
+static words time_ago(int64_t ms)
+{
+    char      text[40];
+    time_t    now  = time(NULL);
+    time_t    then = now - (time_t)((ms + 500) / 1000);
+    struct tm today, day;
+
+    if (localtime_r(&now, &today) == NULL || localtime_r(&then, &day) == NULL)
+        return words_of("%s ago", words_of_duration(ms).text);
+    bool is_today = day.tm_year == today.tm_year && day.tm_yday == today.tm_yday;
+    (void)strftime(text, sizeof text, is_today ? "at %H:%M:%S" : "at %Y-%m-%d %H:%M:%S", &day);
+    return words_of("%s", text);
+}
+
+static words done_words(const bowline_holder *holder)
+{
+    words person = person_of(holder);
+
+    return words_of("done by %s %s, next in %s",
+                    person.text[0] != '\0' ? person.text : "an unknown user",
+                    time_ago(holder->since_ms).text, words_of_duration(holder->left_ms).text);
 }
 
 static const char *name_of_unknown(const bowline_holder *holder)
@@ -25,6 +50,8 @@ words holder_words(const bowline_holder *holder)
     words person = person_of(holder);
     words ret    = words_of("held by %s", person.text);
 
+    if (holder->done != 0)
+        return done_words(holder);
     if (person.text[0] == '\0')
         ret = words_of("held by %s%s", holder->foreign != 0 ? "" : "an ", name_of_unknown(holder));
     if (holder->pid > 0)
@@ -136,7 +163,9 @@ void holder_write_line(const char *name, const bowline_holder *holder, const cha
     }
     (void)fputs(shown.text, stdout); /* say_done checks for errors, here and below */
     if (holder->held == 0)
-        (void)fputs("  free", stdout);
+        (void)printf("  %s", holder->done != 0
+                                 ? words_escaped(done_words(holder).text, WORDS_MAX).text
+                                 : "free");
     write_parts(holder, width > columns);
     if (more != NULL)
         (void)printf("  %s", words_escaped(more, WORDS_MAX).text);
@@ -214,7 +243,9 @@ static void write_text(const char *key, const char *text)
 
 void holder_write_json(const bowline_holder *holder)
 {
-    if (holder->held != 0) {
+    if (holder->done != 0)
+        json_flag("done", true);
+    if (holder->held != 0 || holder->done != 0) {
         if (holder->id != 0)
             json_text("id", words_of("%016" PRIx64, holder->id).text);
         write_text("user", holder->user);

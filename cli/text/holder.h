@@ -10,8 +10,8 @@
 
 #include "cli/text/say.h"
 
-/* "held by deploy@web-2 pid 4120 (bowline run pg_dump) for 3m12s, command pid 4121".  It is
- * held. */
+/* "held by deploy@web-2 pid 4120 (bowline run pg_dump) for 3m12s, command pid 4121"; "done by
+ * ann@web-2 at 03:00:04, next in 23h58m".  It is held, or done. */
 words holder_words(const bowline_holder *holder);
 
 /* The parts of a line, in their order. */
@@ -28,7 +28,8 @@ typedef enum holder_part {
 
 /* Writes the name, the parts and `more` (may be NULL) as one line to standard output, with two
  * blanks between them.  A line that is wider than `columns` has only the beginning of the fence:
- * "fence 18384…".  Of a lock that is free, the parts are "free" and HOLDER_WAITING. */
+ * "fence 18384…".  Of a lock that is free, or done, the parts are "free", or as above,
+ * and HOLDER_WAITING. */
 void holder_write_line(const char *name, const bowline_holder *holder, const char *more,
                        size_t columns);
 

@@ -23,6 +23,7 @@ enum {
     EXIT_CANNOT_RUN   = 126,
     EXIT_NOT_FOUND    = 127,
     EXIT_SIGNAL       = 128, /* plus the number of the signal */
+    EXIT_DONE         = 256, /* of a failure that is none: done for this period; exits 0 */
 };
 
 enum { WORDS_MAX = 640 };

@@ -88,6 +88,8 @@ enum {
     BOWLINE_WAIT_MAX_MS  = 2147483647,
 };
 
+#define BOWLINE_REST_MAX_MS INT64_C(31622400000) /* 366 days, of once_ms and at_least_ms       */
+
 /* A wait_ms is 1 .. BOWLINE_WAIT_MAX_MS, or one of these.  Any other value is USAGE. */
 #define BOWLINE_NO_WAIT 0    /* do not wait                                                   */
 #define BOWLINE_FOREVER (-1) /* wait without a limit                                          */
@@ -157,6 +159,19 @@ typedef struct bowline_acquire_options {
     uint32_t lease_ms;    /* 0: that of the client.  redlock://: at most that of the client,
                              unless the URL says restart-wait=off                               */
     uint32_t reserved;    /* 0                                                                  */
+
+    /* Once per period: 1 .. BOWLINE_REST_MAX_MS; 0: no.  Who acquires the lock has it to itself for
+     * so long, by the server's clock, released or not: until then an acquire of others with once_ms
+     * is DONE, and any other one finds the lock taken.  It begins with the acquire, and outlives
+     * the process: at most one begins within once_ms, as long as the store keeps its data.  That is
+     * at most once, and not exactly once: who dies in the middle has used the period.
+     * bowline_hold_drop_rest gives the rest of it back. */
+    int64_t once_ms;
+
+    /* The same for an ordinary lock: taken for at least so long.  Others wait, or are BUSY.  Only
+     * one of the two may be set: else USAGE.  UNSUPPORTED: thread:, file:, redlock://, and any
+     * protocol but queue. */
+    int64_t at_least_ms;
 } bowline_acquire_options;
 
 /* clang-format off */
@@ -165,7 +180,7 @@ typedef struct bowline_acquire_options {
  * Options in a variable, in C and C++:
  *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
 #define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL, NULL, NULL }
-#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0 }
+#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0, 0, 0 }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \
     BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
@@ -224,13 +239,15 @@ BOWLINE_API void bowline_close(bowline_client *client);
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes without control characters.
  * BUSY: held by another client, and wait_ms is 0; or the queue is full (queue-max= of the URL).
- * TIMEOUT: held by others for all of wait_ms.  UNKNOWN: the command was sent and no reply came; if
- * the server took the lock for us, it ends with its lease.  UNREACHABLE.  REFUSED: the server or
- * the system answers with an error.  USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
+ * TIMEOUT: held by others for all of wait_ms.  DONE: with once_ms, somebody has held it within the
+ * period, and nobody holds it now; a wait ends as soon as that is so.  UNKNOWN: the command was
+ * sent and no reply came; if the server took the lock for us, it ends with its lease, or with
+ * once_ms or at_least_ms.  UNREACHABLE.  REFUSED: the server or the system answers with an error.
+ * USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
  * Blocks for wait_ms and then for one reply (timeout= of the URL) at most, also if the server is
  * silent; without a connection for wait_ms, or a second if that is longer (wait_ms 0: for one
  * reply).  With sync= up to 250 ms more: the server may be waiting for its replicas then.
- * With `reterr`, BUSY and TIMEOUT ask who holds the lock, within that time.
+ * With `reterr`, BUSY, TIMEOUT and DONE ask who holds the lock, within that time.
  * Free with bowline_release.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
                                                    const char                    *name,
@@ -247,6 +264,7 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 
 /* Releases the lock and frees `hold`, whatever the status.  If another thread of the client waits
  * for the name, it gets the lock, perhaps without a command to the store (turns= in bowline(7)).
+ * With once_ms or at_least_ms nobody gets it before that time is over.
  * LOST: the hold had ended before, and another client may have held the lock; what is left of it in
  * the store is deleted without waiting for the reply.  UNKNOWN: no reply; the lock ends with its
  * lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
@@ -254,6 +272,11 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
  * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
  * to be made again; with sync= up to 250 ms more.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
+
+/* From now on a release of this hold, also by bowline_close, gives the lock to the next at once,
+ * whatever once_ms and at_least_ms say: the work failed, and another may do it.  Sends nothing.
+ * OK; USAGE, FORKED.  Any thread. */
+BOWLINE_API int bowline_hold_drop_rest(bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, without waiting for the reply.  OK: released, or the release is under way,
  * and bowline_flush_releases returns its result.  Until the release arrives the lock is held: an
@@ -283,7 +306,8 @@ BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
  * wait_ms: BOWLINE_DEFAULT without wait= in the URL waits forever; 0 is USAGE.
  * TIMEOUT, BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM: as bowline_acquire; LOST: the lock
  * was lost before it could be given.  After these the hold is over, and bowline_release frees it.
- * USAGE (also while another operation on the hold is under way), FORKED: nothing has changed.
+ * USAGE (also while another operation on the hold is under way, or with once_ms or at_least_ms),
+ * FORKED: nothing has changed.
  * A release of the hold during this call ends it with LOST.  One thread. */
 BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr);
 
@@ -361,13 +385,15 @@ typedef struct bowline_holder {
     size_t   size;     /* set by the caller: sizeof(bowline_holder)                             */
     int32_t  held;     /* 1: the lock is held                                                   */
     int32_t  foreign;  /* 1: not a lock of bowline, or in a form that it does not know          */
-    int64_t  left_ms;  /* of the lease; INT64_MAX: only a release ends it                       */
-    int64_t  since_ms; /* how long the lock has been held                                       */
+    int64_t  left_ms;  /* of the lease, or until `done` ends; INT64_MAX: only a release ends it */
+    int64_t  since_ms; /* how long the lock has been held; done: how long ago that ended        */
     int64_t  pid;      /* of the program that holds it; with bowline run, of bowline            */
     int64_t  command_pid; /* see bowline_hold_set_command                                       */
     uint64_t fence;
     uint64_t id;      /* of this hold, for bowline_break; 0: it cannot be broken or identified  */
     uint32_t waiting; /* requests in the queue behind the holder; those of dead clients may count */
+    int32_t  done;    /* 1: nobody holds it, and it is kept taken for left_ms by once_ms or
+                      at_least_ms of its last holder, whom `user` and `host` name               */
     char     name[BOWLINE_NAME_MAX + 1];
     char     user[BOWLINE_HOLDER_TEXT_MAX];
     char     host[BOWLINE_HOLDER_TEXT_MAX];
@@ -393,6 +419,7 @@ BOWLINE_API int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowlin
  * harmless.  With protocol queue the text of its LOST says "broken by USER@HOST".  The holder of a
  * lock that is never renewed (locks of articles, and of some profiles) works on until its lease
  * ends.
+ * A lock that is `done` is freed: its period may begin again.
  * BUSY: that hold has ended; nothing was changed, and the text says whether another client has the
  * lock.  UNKNOWN: no reply; call bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not
  * of the protocol.  UNSUPPORTED: thread: and file:, whose locks end with the process; redlock://,

@@ -25,6 +25,7 @@ typedef enum bowline_status {
     BOWLINE_NOMEM       = -10, /* out of memory                                                */
     BOWLINE_SYSTEM      = -11, /* a system call failed                                         */
     BOWLINE_FORKED      = -12, /* the client was opened before fork and is used in the child   */
+    BOWLINE_DONE        = -13, /* somebody has held the lock within once_ms: nothing to do     */
 } bowline_status;
 
 enum {

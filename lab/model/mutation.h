@@ -31,7 +31,8 @@ typedef enum bwl_mutation {
     BWL_MUTATION_ONE_CHANNEL   = 1u << 20, /* a client accepts grants on any of its connections */
     BWL_MUTATION_BUSY_FOR_DEAD = 1u << 21, /* ... replies BUSY when only dead waiters are queued */
     BWL_MUTATION_GIVES_UP_AT_ONCE = 1u << 22, /* a lost lock is released before the caller knows */
-    BWL_MUTATIONS_END             = 1u << 23,
+    BWL_MUTATION_RELEASES_REST    = 1u << 23, /* the server releases in place of a rest */
+    BWL_MUTATIONS_END             = 1u << 24,
 } bwl_mutation;
 
 enum {
@@ -43,7 +44,7 @@ enum {
         BWL_MUTATION_NO_MAX_HOLD + BWL_MUTATION_SAME_SERVER + BWL_MUTATION_MS_AS_SECONDS +
         BWL_MUTATION_SECONDS_AS_MS + BWL_MUTATION_BARGES + BWL_MUTATION_FENCE_BARE +
         BWL_MUTATION_MARKS + BWL_MUTATION_TELLS_FIRST + BWL_MUTATION_ONE_CHANNEL +
-        BWL_MUTATION_BUSY_FOR_DEAD + BWL_MUTATION_GIVES_UP_AT_ONCE
+        BWL_MUTATION_BUSY_FOR_DEAD + BWL_MUTATION_GIVES_UP_AT_ONCE + BWL_MUTATION_RELEASES_REST
 };
 
 _Static_assert(BWL_MUTATIONS_SUM == BWL_MUTATIONS_END - 1, "each mutation has a bit of its own");

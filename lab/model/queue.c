@@ -254,9 +254,10 @@ static void say_lock(script *s)
         s->reply.queue_status.ends = true;
         return;
     }
-    s->reply.queue_status.is_ours =
-        lock->kind == BWL_KIND_STRING && lock->value < BWL_MODEL_FOREIGN_VALUE;
-    s->reply.queue_status.ends = !lock->lasts;
+    bool is_ours = lock->kind == BWL_KIND_STRING && lock->value < BWL_MODEL_FOREIGN_VALUE;
+    s->reply.queue_status.is_ours = is_ours;
+    s->reply.queue_status.rests   = is_ours && lock->value >= BWL_MODEL_TEXT + BWL_MODEL_REST;
+    s->reply.queue_status.ends    = !lock->lasts;
     if (!lock->lasts)
         s->reply.queue_status.left_ms = left > 0 ? left / BWL_MODEL_PER_MS : 0;
 }
@@ -373,9 +374,39 @@ static void extend(script *s)
 {
     bool mine = is_mine(s);
 
+    bool shortens = (s->mutations & BWL_MUTATION_EXTEND_SHORTENS) != 0;
+
     say_yes_if(s, mine);
-    if (mine && bwl_model_left(s->r) < s->q->lease_ms * BWL_MODEL_PER_MS)
+    if (mine && (shortens || bwl_model_left(s->r) < s->q->lease_ms * BWL_MODEL_PER_MS))
         bwl_model_expire(s->r, BWL_MODEL_LOCK, s->q->lease_ms);
+}
+
+static void release(script *s)
+{
+    if (is_mine(s))
+        say_served(s, pass_on(s));
+    else
+        say_yes_if(s, false);
+}
+
+/* The rest counts as a foreign value: no later command may change it. */
+static void rest(script *s)
+{
+    const bwl_model_key *lock    = bwl_model_lock(s->r);
+    int64_t              as_rest = bwl_model_value(NULL, s->q->token, 0) + BWL_MODEL_REST;
+    int64_t              left_ms = s->q->ticket;
+
+    if (is_mine(s) && !lock->lasts && bwl_model_left_ms(s->r, BWL_MODEL_LOCK) < left_ms)
+        left_ms = bwl_model_left_ms(s->r, BWL_MODEL_LOCK);
+    if (lock->kind == BWL_KIND_STRING && lock->value == as_rest) {
+        say(s, BWL_YES, 0);
+    } else if (is_mine(s) && left_ms > 0 && (s->mutations & BWL_MUTATION_RELEASES_REST) == 0) {
+        bwl_model_set(s->r, BWL_MODEL_LOCK, as_rest, BWL_TOKEN_FOREIGN);
+        bwl_model_expire(s->r, BWL_MODEL_LOCK, left_ms);
+        say(s, BWL_YES, 0);
+    } else {
+        release(s);
+    }
 }
 
 static void cancel(script *s)
@@ -424,12 +455,8 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
     case REDIS_QUEUE_JOIN: join(&s); break;
     case REDIS_QUEUE_HEARTBEAT: heartbeat(&s); break;
     case REDIS_QUEUE_EXTEND: extend(&s); break;
-    case REDIS_QUEUE_RELEASE:
-        if (is_mine(&s))
-            say_served(&s, pass_on(&s));
-        else
-            say_yes_if(&s, false);
-        break;
+    case REDIS_QUEUE_RELEASE: release(&s); break;
+    case REDIS_QUEUE_REST: rest(&s); break;
     case REDIS_QUEUE_CANCEL: cancel(&s); break;
     case REDIS_QUEUE_DISPATCH_NEXT:
         say_served(&s, bwl_model_exists(r, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));

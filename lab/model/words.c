@@ -485,6 +485,7 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     case REDIS_QUEUE_HEARTBEAT:
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_REST:
     case REDIS_QUEUE_CANCEL:
     case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE:

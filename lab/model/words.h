@@ -13,6 +13,9 @@
 /* A value that no rules write. */
 #define BWL_MODEL_FOREIGN_VALUE (BWL_MODEL_TEXT + (INT64_C(1) << 61))
 
+/* Added to the value of a holder: its rest, which no client wants. */
+#define BWL_MODEL_REST (INT64_C(1) << 60)
+
 typedef struct bwl_model_command_args {
     bwl_redis_command       command;
     uint8_t                 client;         /* the connection, which holds the state of WATCH */

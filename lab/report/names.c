@@ -63,6 +63,7 @@ static const char *word_name(unsigned command)
     case REDIS_QUEUE_HEARTBEAT: return "HEARTBEAT";
     case REDIS_QUEUE_EXTEND: return "EXTEND";
     case REDIS_QUEUE_RELEASE: return "RELEASE";
+    case REDIS_QUEUE_REST: return "REST";
     case REDIS_QUEUE_CANCEL: return "CANCEL";
     case REDIS_QUEUE_DISPATCH_NEXT: return "DISPATCH_NEXT";
     case REDIS_QUEUE_REQUEUE: return "REQUEUE";

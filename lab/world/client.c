@@ -59,6 +59,7 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     case BWL_UNKNOWN: return !c->caller.is_working;
     case BWL_BUSY:
     case BWL_FULL:
+    case BWL_DONE:
     case BWL_TIMED_OUT: return !c->caller.is_working && !c->caller.releases;
     case BWL_PENDING:
     case BWL_HELD:

@@ -186,6 +186,17 @@ int64_t bowline_hold_left_ms(bowline_hold *hold)
     return call.status < 0 ? 0 : bwl_hold_left_truly(&lock->base.hold, bwl_shard_now(lock->shard));
 }
 
+int bowline_hold_drop_rest(bowline_hold *hold, bowline_error *reterr)
+{
+    if (hold == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_drop_rest needs a hold");
+    bwl_lock *lock = bwl_lock_of(hold);
+    BWL_CALL(lock->shard, reterr);
+    if (call.status == BOWLINE_OK)
+        bwl_hold_drop_rest(&lock->base.hold);
+    return call.status;
+}
+
 uint64_t bowline_hold_fence(const bowline_hold *hold)
 {
     BWL_QUERY(bwl_lock_of(hold)->shard); /* a yield writes it while other threads read it */

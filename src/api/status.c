@@ -36,6 +36,7 @@ static const struct {
     { BOWLINE_NOMEM, "NOMEM", "out of memory" },
     { BOWLINE_SYSTEM, "SYSTEM", "a system call failed" },
     { BOWLINE_FORKED, "FORKED", "opened before fork, used in the child" },
+    { BOWLINE_DONE, "DONE", "somebody has done it within the period" },
     { 0, "?", "a status that this version does not know" },
 };
 
@@ -152,6 +153,8 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     case BWL_FULL:
         return bwl_fail(reterr, BWL_STATUS_BUSY, "%s is held, and %s", lock->base.name,
                         reason(lock, silence));
+    case BWL_DONE:
+        return bwl_fail(reterr, BWL_STATUS_DONE, "%s is done for this period", lock->base.name);
     case BWL_TIMED_OUT: return timed_out(lock, reterr);
     case BWL_NOT_NOW:
         return because(lock, BWL_STATUS_REFUSED, "the server answers too slowly for this lease",

@@ -138,6 +138,11 @@ static int check_hold(bwl_lock *lock, bowline_error *reterr)
     BWL_CALL(lock->shard, reterr);
     if (call.status < 0)
         return call.status;
+    if (lock->base.hold.request.rest_ms != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "%s was acquired with once_ms or at_least_ms: only this client knows when "
+                        "they end",
+                        lock->base.name);
     int status = check_engine(lock->engine, lock->base.name, reterr);
     if (status == BOWLINE_OK)
         status = lock->engine->passing->pass(&lock->base, &passed, reterr);
@@ -226,6 +231,9 @@ int bowline_hold_import(bowline_hold **ret_hold, bowline_client *client, const c
     if (call.status < 0)
         return call.status;
     int status = bwl_take_acquire_options(&o, &wait_ms, client->first, options, reterr);
+    if (status == BOWLINE_OK && (o.once_ms != 0 || o.at_least_ms != 0))
+        status = bwl_fail(reterr, BWL_STATUS_USAGE,
+                          "a hold that is imported has neither once_ms nor at_least_ms");
     if (status == BOWLINE_OK)
         status = read_ticket(&t, text, reterr);
     if (status < 0)

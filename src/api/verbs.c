@@ -12,6 +12,42 @@ enum { UNREAD_MS = 2 }; /* a reply may be so late before a call looks for it */
 
 /* ---- the options of an acquire --------------------------------------------------------------- */
 
+/* A store without a queue of bowline cannot keep a lock taken after its release, or not for a
+ * holder that dies. */
+static int check_rest(const bowline_acquire_options *o, const bwl_shard *shard,
+                      bowline_error *reterr)
+{
+    const bwl_engine   *engine   = shard->host.engine;
+    const bwl_protocol *chosen   = shard->host.settings.protocol;
+    const bwl_protocol *protocol = chosen != NULL ? chosen : engine->protocol;
+    const char         *name     = o->once_ms != 0 ? "once_ms" : "at_least_ms";
+    int64_t             rest_ms  = o->once_ms != 0 ? o->once_ms : o->at_least_ms;
+
+    if (rest_ms == 0)
+        return BOWLINE_OK;
+    if (o->once_ms != 0 && o->at_least_ms != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "once_ms and at_least_ms exclude each other");
+    if (rest_ms < 1 || rest_ms > BOWLINE_REST_MAX_MS)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s is %lld, not 1 .. %lld (366 days)", name,
+                        (long long)rest_ms, (long long)BOWLINE_REST_MAX_MS);
+    if (protocol->rests)
+        return BOWLINE_OK;
+    if (!engine->has_lease)
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "a lock of %s: ends with its process, so nothing keeps it taken for a "
+                        "period  use the URL of a Redis server: redis://HOST",
+                        engine->scheme);
+    if (engine->kind == BWL_ENGINE_REDLOCK)
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "the servers of %s: do not keep a lock taken for a period  use "
+                        "redis://HOST, redis+sentinel:// or redis+cluster://",
+                        engine->scheme);
+    return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                    "protocol %s does not keep a lock taken for a period  remove protocol=, "
+                    "profile= and token= from the URL: protocol queue does",
+                    protocol->name);
+}
+
 int bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
                              const bwl_shard *shard, const bowline_acquire_options *theirs,
                              bowline_error *reterr)
@@ -27,6 +63,9 @@ int bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_w
         return status;
     if (ret_options->reserved != 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
+    status = check_rest(ret_options, shard, reterr);
+    if (status < 0)
+        return status;
     return bwl_take_wait(ret_wait_ms, shard, ret_options->wait_ms, reterr);
 }
 
@@ -38,6 +77,8 @@ bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_option
         .lease_ms    = o->lease_ms != 0 ? o->lease_ms : settings->lease_ms,
         .max_hold_ms = o->max_hold_ms != 0 ? o->max_hold_ms : settings->max_hold_ms,
         .answer_ms   = settings->answer_ms,
+        .rest_ms     = o->once_ms != 0 ? o->once_ms : o->at_least_ms,
+        .once        = o->once_ms != 0,
         .renews      = settings->renews,
     };
 }
@@ -150,7 +191,9 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     if (status == BOWLINE_BUSY && w->wait_ms > 0 && wait_ms <= 0)
         status = bwl_fail(reterr, BWL_STATUS_TIMEOUT,
                           "%s was held by other clients at the end of the wait", w->name);
-    if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
+    bool is_anothers =
+        status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_DONE;
+    if (is_anothers && reterr != NULL)
         bwl_describe_holder(shard, w->name, until, reterr);
     bwl_loop_unlock(&shard->loop);
     return status;
@@ -244,6 +287,11 @@ static int start_yield(bwl_operation *operation, bwl_lock *lock, int64_t wait_ms
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "wait_ms is 0: a yield waits until the lock is ours again; to give it away "
                         "without waiting, release it");
+    if (lock->base.hold.request.rest_ms != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "%s was acquired with once_ms or at_least_ms, so no other client may have "
+                        "it yet: release it",
+                        lock->base.name);
     if (lock->operation != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "something is being done with %s already: finish that first",

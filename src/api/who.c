@@ -64,7 +64,7 @@ void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowli
     char       pid[40] = "";
     size_t     size    = strlen(error->text);
 
-    if (ask(shard, name, until, &h, NULL) < 0 || !h.held)
+    if (ask(shard, name, until, &h, NULL) < 0 || (!h.held && !h.done))
         return; /* the text is complete without it */
     bool has_user    = h.user[0] != '\0';
     bool has_host    = has_user && h.host[0] != '\0';
@@ -87,6 +87,7 @@ void bwl_copy_holder(bowline_holder *ret_public, const char *name, const bwl_hol
     ret_public->since_ms    = h->since_ms;
     ret_public->pid         = h->pid;
     ret_public->command_pid = h->command_pid;
+    ret_public->done        = h->done;
     ret_public->waiting     = h->waiting;
     ret_public->fence       = h->fence;
     ret_public->id          = h->id;
@@ -185,7 +186,7 @@ static int break_hold(bwl_lock *lock, uint64_t id, bowline_error *reterr)
     int status = end_query(&operation, BWL_NEVER, &holder, reterr);
     if (status < 0)
         return status;
-    if (!holder.held || holder.id != id)
+    if ((!holder.held && !holder.done) || holder.id != id)
         return bwl_fail(reterr, BWL_STATUS_BUSY, "%s: the hold that was shown has ended, and %s",
                         lock->base.name,
                         holder.held ? "another client has the lock" : "the lock is free");

@@ -55,6 +55,9 @@ typedef struct bwl_lock_request {
     uint32_t                    attempt;
     bwl_ms                      lease_ms;
     bwl_ms                      answer_ms; /* time limit for the reply of a server */
+    bwl_ms                      rest_ms;   /* the store keeps the lock taken for so long from its
+                                            * grant, also after a release that rests; 0: no rest */
+    bool                        once;      /* an acquire that finds a rest ends as DONE */
     const bwl_protocol_options *options;   /* constant, outlives the hold; never NULL */
 } bwl_lock_request;
 
@@ -68,6 +71,8 @@ typedef struct bwl_command {
                         * and enter the queue again */
     bool     adopts; /* ACQUIRE: another client has held the lock by the previous token, and has
                         * given it up to this one: take it over, or complete as LOST */
+    bool     rests;  /* RELEASE: the lock stays taken for rest_ms */
+    bwl_ms   rest_ms;
     bwl_ms   now;
     int64_t  wall_ns; /* see bwl_moment */
 } bwl_command;
@@ -127,6 +132,7 @@ typedef enum bwl_outcome_kind {
     BWL_TIMED_OUT,     /* of the lock machine: the wait is over */
     BWL_CANCELLED,     /* of the lock machine: cancelled by the caller */
     BWL_RETRY_WITH_NEW_TOKEN, /* not held, and the store keeps nothing of this token */
+    BWL_DONE,                 /* no client holds the lock: its last holder's rest is not over */
 } bwl_outcome_kind;
 
 typedef struct bwl_outcome {
@@ -176,6 +182,7 @@ typedef struct bwl_protocol {
     bool request_first;     /* the state begins with a bwl_one_request: for the lab, which compares
                              * requests by their order and not by their numbers */
     bool yields;            /* supports ACQUIRE with `yields`, in one step */
+    bool rests;             /* supports rest_ms and `once` */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_lock_request *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_lock_request *, const bwl_event *, bwl_effects *);

@@ -23,6 +23,7 @@ typedef enum bwl_status {
     BWL_STATUS_NOMEM       = BOWLINE_NOMEM,
     BWL_STATUS_SYSTEM      = BOWLINE_SYSTEM,
     BWL_STATUS_FORKED      = BOWLINE_FORKED,
+    BWL_STATUS_DONE        = BOWLINE_DONE,
 } bwl_status;
 
 enum { BWL_FAULT_TEXT_MAX = BOWLINE_ERROR_TEXT_MAX };

@@ -17,6 +17,7 @@ typedef struct bwl_transaction bwl_transaction; /* protocol/store/transaction.h 
 typedef struct bwl_holder {
     bool     held;
     bool     foreign;
+    bool     done;    /* not held: its last holder's rest is not over */
     bwl_ms   left_ms; /* BWL_NEVER: no expiry in the store */
     bwl_ms   since_ms;
     int64_t  pid;

@@ -1,5 +1,6 @@
 /*
- * deadlines.c -- until when the caller of an acquire waits: see machine.h.
+ * deadlines.c -- until when the caller of an acquire waits, and what is left of a rest: see
+ * machine.h.
  */
 #include "lock/machine.h"
 #include "protocol/format/compat_rules.h"
@@ -27,4 +28,18 @@ bwl_ms bwl_hold_send_deadline(const bwl_hold *h)
         return h->state == BWL_HOLD_RESOLVING ? bwl_hold_resolve_deadline(h) : BWL_NEVER;
     return h->last_error == BWL_UNREACHABLE ? bwl_ms_add(h->wait_deadline, LAST_CONNECT_MS)
                                             : bwl_ms_max(h->wait_deadline, least);
+}
+
+/* The store counts the rest from the grant, which came before its reply.  The drift allowance
+ * covers a clock that is faster than the store's. */
+bwl_command bwl_hold_release_command(const bwl_hold *h, bwl_ms now)
+{
+    bwl_ms left_ms   = h->rest_ends_at - now;
+    bwl_ms passed_ms = h->request.rest_ms - left_ms;
+
+    if (h->rest_ends_at == 0)
+        return (bwl_command){ .verb = BWL_RELEASE };
+    return (bwl_command){ .verb    = BWL_RELEASE,
+                          .rests   = true,
+                          .rest_ms = bwl_ms_max(left_ms + bwl_drift_ms(passed_ms), 0) };
 }

@@ -85,7 +85,7 @@ static bool may_have_failed(bwl_outcome_kind released)
 /* Sends RELEASE; the state `next` is the reason. */
 static void send_release(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
 {
-    send_command(h, next, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
+    send_command(h, next, bwl_hold_release_command(h, ev->now), ev, fx);
 }
 
 /* Releases in the background what the store may have with the token of this attempt. */
@@ -172,14 +172,27 @@ static void keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_e
     h->ends_at    = bwl_ms_add(ev->now, h->terms.max_hold_ms);
     h->granted_to = out->until;
     h->until      = bwl_ms_min(out->until, h->ends_at);
+    if (h->request.rest_ms > 0)
+        h->rest_ends_at = bwl_ms_add(ev->now, h->request.rest_ms);
     plan_renewal(h, ev->now);
     bwl_complete_held(fx, h->until, h->fence);
+}
+
+/* Lost, and not released before `until`. */
+static void revoke(bwl_hold *h, bwl_ms until, bwl_effects *fx)
+{
+    h->state             = BWL_HOLD_REVOKED;
+    h->timer_at          = until;
+    h->protocol_wakes_at = BWL_NEVER;
+    bwl_complete(fx, BWL_LOST);
 }
 
 /* A lock that max_hold ends before its grant ends is certainly still granted to this hold. */
 static void lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    if (h->protocol->can_verify_owner || ev->now < h->granted_to)
+    if (ev->now < h->rest_ends_at)
+        revoke(h, h->rest_ends_at, fx);
+    else if (h->protocol->can_verify_owner || ev->now < h->granted_to)
         leave_with(h, BWL_LOST, ev, fx);
     else
         end_with(h, BWL_LOST, fx);
@@ -422,6 +435,9 @@ static void acquire_ended(bwl_hold *h, const bwl_outcome *out, const bwl_event *
             attempt_failed(h, BWL_BUSY, ev, fx);
         break;
     case BWL_FULL: end_with(h, BWL_FULL, fx); break;
+    case BWL_DONE: /* after a wait there may be an entry in the queue */
+        h->would_wait ? leave_with(h, BWL_DONE, ev, fx) : end_with(h, BWL_DONE, fx);
+        break;
     case BWL_RETRY_WITH_NEW_TOKEN: retry_with_new_token(h, ev, fx); break;
     case BWL_UNKNOWN: resolve_later(h, ev, fx); break;
     case BWL_NOT_NOW:
@@ -530,11 +546,14 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
     assert(protocol->state_size <= sizeof h->memory);
     assert(terms->lease_ms > bwl_drift_named_ms(terms->lease_ms, options->drift_ppm));
     assert(terms->max_hold_ms > 0);
+    assert(terms->rest_ms == 0 || protocol->rests);
     *h = (bwl_hold){
         .protocol          = protocol,
         .terms             = *terms,
         .request           = { .lease_ms  = terms->lease_ms,
                                .answer_ms = terms->answer_ms,
+                               .rest_ms   = terms->rest_ms,
+                               .once      = terms->once,
                                .options   = options },
         .state             = BWL_HOLD_IDLE,
         .timer_at          = BWL_NEVER,
@@ -610,16 +629,12 @@ void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms 
 void bwl_hold_revoke(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     assert(bwl_hold_is_held(h));
-    if (!h->protocol->can_verify_owner) {
+    if (!h->protocol->can_verify_owner)
         end_with(h, BWL_LOST, fx);
-    } else if (now >= h->until) {
-        leave_with(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
-    } else {
-        h->state             = BWL_HOLD_REVOKED;
-        h->timer_at          = h->until;
-        h->protocol_wakes_at = BWL_NEVER;
-        bwl_complete(fx, BWL_LOST);
-    }
+    else if (now >= h->until)
+        lose(h, &(bwl_event){ .now = now }, fx);
+    else
+        revoke(h, bwl_ms_max(h->until, h->rest_ends_at), fx);
     set_timer(h, fx);
 }
 

@@ -17,7 +17,8 @@
  *
  * REVOKED: the lock is lost, but the store may still have it with its token.  It is not released
  * before the caller calls bwl_hold_give_back, or the end that was reported to the caller is
- * reached: until then the caller may rely on the lock.
+ * reached: until then the caller may rely on the lock.  With a rest, any loss ends here, and the
+ * end is that of the rest: the caller may still drop the rest, and no other client may begin.
  *
  * LEAVING: a release in the background.  It follows a cancel, a loss or an abandoned attempt; the
  * caller has its result already.  DISCARDING: releases a grant that came too late, and then makes
@@ -68,6 +69,8 @@ typedef struct bwl_terms {
     bwl_ms lease_ms;
     bwl_ms max_hold_ms; /* BWL_NEVER: no limit */
     bwl_ms answer_ms;   /* how long to retry without a reply after the wait is over */
+    bwl_ms rest_ms;     /* 0: no rest; else the protocol rests: see bwl_lock_request */
+    bool   once;        /* the same */
     bool   renews;      /* extends before the lease ends, if the protocol can */
     const bwl_protocol_options *options; /* constant, outlives the hold; NULL: the defaults */
 } bwl_terms;
@@ -97,10 +100,11 @@ typedef struct bwl_hold {
     bwl_ms           wait_deadline;   /* end of the wait */
     bwl_ms           answer_deadline; /* end of the retries without a reply */
     bwl_ms           attempt_ends_at; /* when any lease of this attempt is over; NEVER: none yet */
-    bwl_ms until;      /* HELD: held strictly before this; REVOKED: the end that was reported */
-    bwl_ms granted_to; /* HELD: when the grant of the store ends */
-    bwl_ms ends_at;    /* HELD: end of max_hold */
-    bwl_ms timer_at;   /* the next timer of the machine itself */
+    bwl_ms until;        /* HELD: held strictly before this; REVOKED: the end that was reported */
+    bwl_ms granted_to;   /* HELD: when the grant of the store ends */
+    bwl_ms ends_at;      /* HELD: end of max_hold */
+    bwl_ms rest_ends_at; /* no sooner than in the store; 0: a release leaves no rest */
+    bwl_ms timer_at;     /* the next timer of the machine itself */
     bwl_ms protocol_wakes_at;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
 } bwl_hold;
@@ -144,6 +148,15 @@ void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms 
  * REVOKED. */
 void bwl_hold_revoke(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx);
+
+/* RELEASE, with what is left of the rest, if the hold has one. */
+bwl_command bwl_hold_release_command(const bwl_hold *h, bwl_ms now);
+
+/* Once held: a release leaves no rest. */
+static inline void bwl_hold_drop_rest(bwl_hold *h)
+{
+    h->rest_ends_at = 0;
+}
 
 /* Only before it is held: ends the acquire.  The outcome is CANCELLED, at once. */
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);

@@ -8,6 +8,7 @@
  *      extend    EXTEND
  *      release   RELEASE: the server grants the lock to the next waiter, and sends it a push.  In
  *                the queue: CANCEL.  After too many dead waiters: DISPATCH_NEXT.
+ *                With a rest: REST.  The lock stays taken until the rest is over.
  *      yield     REQUEUE: the server grants the lock to the next waiter, and adds an entry with a
  *                new token at the end of the queue.  Without a waiter, it grants the lock to that
  *                token.
@@ -23,7 +24,8 @@
  * time.  So the push has that time by the server's clock, and so has every reply to a waiter.  The
  * difference of the two, added to the time when that reply's command was sent, is a time before the
  * grant (bwl_queue_granted_after).  If HEARTBEAT finds the grant (the push was lost, or is late),
- * there is no such time, and no outcome is reported before the reply to EXTEND.
+ * there is no such time, and no outcome is reported before the reply to EXTEND.  Nor with a rest:
+ * a provisional grant would end sooner than the rest if the client died.
  *
  * A provisional grant that came too late, and an entry that is gone from the queue, end this
  * attempt.  The next attempt has a new token, and keeps the ticket, which is the position in the
@@ -188,6 +190,7 @@ static void send_command(queue_state *q, phase next, bwl_redis_command command, 
 {
     bool has_ttl = command == REDIS_QUEUE_JOIN || command == REDIS_QUEUE_HEARTBEAT ||
                    command == REDIS_QUEUE_REQUEUE;
+    bool confirms = command == REDIS_QUEUE_EXTEND && next == PROVISIONAL;
 
     if (q->previous_may_own && command != REDIS_QUEUE_REQUEUE) {
         release_previous_token(q, next, command, now, fx);
@@ -199,7 +202,7 @@ static void send_command(queue_state *q, phase next, bwl_redis_command command, 
         (bwl_send){
             .command = (uint8_t)command,
             .args    = { [REDIS_ARG_TICKET] = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-                         [REDIS_ARG_TTL_MS] = has_ttl ? q->provisional_ttl_ms : 0 },
+                         [REDIS_ARG_TTL_MS] = has_ttl ? q->provisional_ttl_ms : confirms },
         },
         now, fx);
 }
@@ -241,6 +244,10 @@ static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_queue_status *status = ev->details;
 
+    if (q->once && status->rests) { /* the lock machine cancels the entry */
+        ended(q, BWL_DONE, fx);
+        return;
+    }
     if (q->phase != QUEUED)
         bwl_complete(fx, BWL_QUEUED);
     q->phase = QUEUED;
@@ -253,7 +260,7 @@ static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 static void granted(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bwl_effects *fx)
 {
     bool is_enough =
-        !q->is_synced && until > now && until - now >= q->provisional_ttl_ms / ENOUGH_OF;
+        !q->confirms_first && until > now && until - now >= q->provisional_ttl_ms / ENOUGH_OF;
     bool is_reported = q->phase == QUEUED; /* the outcome QUEUED */
 
     learn_fence(q, fence);
@@ -292,7 +299,9 @@ static void got_status(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         learn_fence(q, ev->number);
         held(q, fx);
         return;
-    case BWL_QUEUE_STATUS_BUSY: ended(q, BWL_BUSY, fx); return;
+    case BWL_QUEUE_STATUS_BUSY:
+        ended(q, q->once && status->rests ? BWL_DONE : BWL_BUSY, fx);
+        return;
     case BWL_QUEUE_STATUS_FULL: ended(q, BWL_FULL, fx); return;
     case BWL_QUEUE_STATUS_QUEUED: queued(q, ev, fx); return;
     case BWL_QUEUE_STATUS_PROVISIONAL:
@@ -506,13 +515,25 @@ static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
         send_command(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
 }
 
+/* A hold with a rest is never yielded: there is no previous token. */
+static void send_rest(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
+{
+    assert(q->was_held && !q->previous_may_own);
+    q->phase = LEAVING;
+    send_one(
+        q,
+        (bwl_send){ .command = REDIS_QUEUE_REST, .args = { [REDIS_ARG_REST_MS] = cmd->rest_ms } },
+        cmd->now, fx);
+}
+
 static void queue_command(void *state, const bwl_lock_request *request, const bwl_command *cmd,
                           bwl_effects *fx)
 {
     queue_state *q = state;
 
-    q->lease_ms  = request->lease_ms;
-    q->is_synced = request->options->replicas > 0;
+    q->lease_ms       = request->lease_ms;
+    q->confirms_first = request->options->replicas > 0 || request->rest_ms > 0;
+    q->once           = request->once;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE || cmd->yields);
@@ -527,8 +548,11 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
     case BWL_RELEASE:
         q->seen        = (bwl_clock_sample){ 0 };
         q->unconfirmed = NO_REQUEST;
-        send_command(q, LEAVING, q->was_held ? REDIS_QUEUE_RELEASE : REDIS_QUEUE_CANCEL, cmd->now,
-                     fx);
+        if (cmd->rests)
+            send_rest(q, cmd, fx);
+        else
+            send_command(q, LEAVING, q->was_held ? REDIS_QUEUE_RELEASE : REDIS_QUEUE_CANCEL,
+                         cmd->now, fx);
         break;
     }
 }
@@ -590,6 +614,7 @@ const bwl_protocol bwl_queue = {
     .can_verify_owner = true,
     .uses_push        = true,
     .yields           = true,
+    .rests            = true,
     .init             = queue_init,
     .command          = queue_command,
     .event            = queue_event,

@@ -36,8 +36,9 @@ enum { BWL_QUEUE_IDLE = 1, BWL_QUEUE_QUEUED = 4 };
 typedef struct bwl_queue_state {
     uint32_t        phase; /* of queue.c */
     bool            may_wait;
-    bool            was_held;  /* with this token: its entry is not in the queue any more */
-    bool            is_synced; /* a provisional grant is not held before it is confirmed */
+    bool            was_held;       /* with this token: its entry is not in the queue any more */
+    bool            confirms_first; /* a provisional grant is not held before it is confirmed */
+    bool            once;           /* a rest ends the acquire */
     bwl_one_request in_flight;
     uint32_t unconfirmed; /* tag of a confirmation that an extension replaced: its NO counts */
     bwl_ms   sent_at;     /* of the last command */

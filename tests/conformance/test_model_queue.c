@@ -99,6 +99,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
            .lease_ms       = q->lease_ms,
            .number         = q->ticket,
            .self           = &self,
+           .who            = "ann@web-2",
     };
     bwl_resp_cursor cursor;
 
@@ -136,7 +137,7 @@ static bwl_model_queue_args some_question(unsigned client)
 {
     uint16_t             token = bwl_token_number(client, 1 + below(SERIALS));
     bwl_model_queue_args q     = {
-            .command   = (bwl_redis_command)(REDIS_QUEUE_TAKE + below(8)),
+            .command   = (bwl_redis_command)(REDIS_QUEUE_TAKE + below(9)),
             .token     = token,
             .lease_ms  = 30 + below(2) * 1000,
             .dead_ms   = DEAD_MS,
@@ -150,6 +151,8 @@ static bwl_model_queue_args some_question(unsigned client)
                              .push_channel       = push_channels[client] };
     if (q.command == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
+    if (q.command == REDIS_QUEUE_REST)
+        q.ticket = 20 * below(4);
     if (q.command == REDIS_QUEUE_REQUEUE)
         q.previous_token = some_previous_token(token);
     if (q.command == REDIS_QUEUE_HEARTBEAT || q.command == REDIS_QUEUE_CANCEL)
@@ -161,9 +164,9 @@ static bwl_model_queue_args some_question(unsigned client)
 static bool is_same_place(const bwl_queue_status *said, const bwl_queue_status *heard)
 {
     return said->kind == heard->kind && said->is_ours == heard->is_ours &&
-           said->ends == heard->ends && said->left_ms == heard->left_ms &&
-           said->ticket == heard->ticket && said->rank == heard->rank &&
-           said->server_us == heard->server_us;
+           said->rests == heard->rests && said->ends == heard->ends &&
+           said->left_ms == heard->left_ms && said->ticket == heard->ticket &&
+           said->rank == heard->rank && said->server_us == heard->server_us;
 }
 
 static bool is_same_push(const bwl_grant *said)

@@ -24,16 +24,19 @@ enum { STORY_TICKET = 5 };
 static inline void queue_send_text(char *to, size_t room, const bwl_send *send, char token,
                                    const char *lease)
 {
-    static const char *const words[]    = { "TAKE",    "JOIN",   "HEARTBEAT",     "EXTEND",
-                                            "RELEASE", "CANCEL", "DISPATCH_NEXT", "REQUEUE" };
+    static const char *const words[]    = { "TAKE", "JOIN",   "HEARTBEAT",     "EXTEND", "RELEASE",
+                                            "REST", "CANCEL", "DISPATCH_NEXT", "REQUEUE" };
     const char              *command    = words[send->command - REDIS_QUEUE_TAKE];
     char                     ticket[32] = "";
 
     bool is_queued = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_HEARTBEAT ||
                      send->command == REDIS_QUEUE_REQUEUE;
-    assert_int_equal(send->args[REDIS_ARG_TTL_MS] > 0, is_queued);
+    if (send->command != REDIS_QUEUE_EXTEND) /* where it is CONFIRMS */
+        assert_int_equal(send->args[REDIS_ARG_TTL_MS] > 0, is_queued);
     if (send->command == REDIS_QUEUE_JOIN && send->args[REDIS_ARG_TICKET] != 0)
         (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)send->args[REDIS_ARG_TICKET]);
+    if (send->command == REDIS_QUEUE_REST)
+        (void)snprintf(ticket, sizeof ticket, ", %lld", (long long)send->args[REDIS_ARG_REST_MS]);
     if (send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE)
         (void)snprintf(to, room, "%s as %c%s, grant %lld", command, token, ticket,
                        (long long)send->args[REDIS_ARG_TTL_MS]);

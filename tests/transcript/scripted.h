@@ -93,6 +93,7 @@ static inline void scripted_send_text(char *to, size_t room, char token, char pr
 static const char *const scripted_kinds[] = {
     "PENDING",     "HELD", "QUEUED",   "BUSY",    "FULL",      "NOT_NOW",   "STORE_REFUSED",
     "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "RETRY_WITH_NEW_TOKEN",
+    "DONE",
 };
 
 static inline bwl_outcome_kind read_kind(const char *text)

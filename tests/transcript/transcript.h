@@ -234,7 +234,7 @@ static inline void note_outcome(stage *s, const bwl_outcome *out)
     static const char *const names[] = {
         "",        "HELD",          "QUEUED",      "BUSY", "FULL",
         "NOT_NOW", "STORE_REFUSED", "UNREACHABLE", "LOST", "RELEASED",
-        "UNKNOWN", "TIMED_OUT",     "CANCELLED",
+        "UNKNOWN", "TIMED_OUT",     "CANCELLED",   "",     "DONE",
     };
     char fence[30] = "";
 

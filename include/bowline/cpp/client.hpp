@@ -54,7 +54,7 @@ class client {
         return std::move(*acquired(name, wait, asked, false));
     }
 
-    /* The same, but returns nothing for BUSY and TIMEOUT.  By default it does not wait. */
+    /* The same, but returns nothing for BUSY, TIMEOUT and DONE.  By default it does not wait. */
     [[nodiscard]] std::optional<hold> try_acquire(const std::string &name, wait_time wait = no_wait,
                                                   const terms &asked = terms())
     {
@@ -206,7 +206,7 @@ class client {
         return client_.get();
     }
 
-    /* Nothing for BUSY and TIMEOUT, if it only tries. */
+    /* Nothing for BUSY, TIMEOUT and DONE, if it only tries. */
     std::optional<hold> acquired(const std::string &name, wait_time wait, const terms &asked,
                                  bool tries)
     {
@@ -216,7 +216,8 @@ class client {
         const char                   *c_name = detail::c_string(name);
 
         const int status = bowline_acquire(&won, opened(), c_name, &o, &e);
-        if (tries && (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT))
+        if (tries && (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT ||
+                      status == BOWLINE_DONE))
             return std::nullopt;
         detail::check(status, e);
         return hold(client_, won);

@@ -132,6 +132,13 @@ class [[nodiscard]] hold {
         return detail::call_except(BOWLINE_TIMEOUT, bowline_yield, handle, wait.ms()) == BOWLINE_OK;
     }
 
+    /* From now on a release gives the lock to the next at once, whatever terms::once and at_least
+     * say: the work failed.  Throws USAGE (empty), FORKED.  Any thread. */
+    void drop_rest() const
+    {
+        detail::call(bowline_hold_drop_rest, filled("an empty hold has no period"));
+    }
+
     /* Releases the lock.  Empty afterwards, also if it throws: LOST (another client may have held
      * the lock), UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED.  Empty before: no effect.  One
      * thread. */

@@ -29,6 +29,8 @@ struct options {
 struct terms {
     milliseconds lease{ 0 };
     milliseconds max_hold{ 0 };
+    milliseconds once{ 0 };     /* once_ms and at_least_ms of bowline_acquire_options */
+    milliseconds at_least{ 0 };
 };
 
 namespace detail {
@@ -54,6 +56,8 @@ inline bowline_acquire_options c_options(wait_time wait, const terms &asked) noe
     o.wait_ms     = wait.ms();
     o.max_hold_ms = asked.max_hold.count();
     o.lease_ms    = lease_ms(asked.lease);
+    o.once_ms     = asked.once.count();
+    o.at_least_ms = asked.at_least.count();
     return o;
 }
 

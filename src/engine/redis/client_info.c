@@ -31,15 +31,18 @@ enum {
     RENEWAL_PARTS  = 4, /* a renewal comes after a third of the lease, or a little earlier */
 };
 
-/* Removes control characters: another client wrote the text, and it may be printed on a
- * terminal. */
+void bwl_redis_copy_text(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text, size_t size)
+{
+    size_t most = size < BWL_HOLDER_TEXT_MAX ? size : BWL_HOLDER_TEXT_MAX - 1;
+
+    for (size_t i = 0; i < most; i++)
+        ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    ret_text[most] = '\0';
+}
+
 static void copy(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text)
 {
-    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* truncates */
-
-    for (size_t i = 0; i < size; i++)
-        ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-    ret_text[size] = '\0';
+    bwl_redis_copy_text(ret_text, text, strlen(text));
 }
 
 static void here(char ret_host[BWL_HOLDER_TEXT_MAX])

@@ -22,6 +22,7 @@
 #include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LEAD_ROOM = 64 }; /* for a command ahead of it, without its key */
@@ -145,10 +146,21 @@ static void take_own_value(const bwl_session *session, const bwl_request *reques
     args->value_size = BWL_QUEUE_VALUE_SIZE;
 }
 
+/* Who did it, as bowline_who shows it during the rest. */
+static const char *name_user(char ret_who[BWL_REST_WHO_MAX + 1])
+{
+    char who[2 * BWL_HOLDER_TEXT_MAX];
+
+    bwl_redis_name_user(who);
+    (void)snprintf(ret_who, BWL_REST_WHO_MAX + 1, "%.*s", BWL_REST_WHO_MAX, who);
+    return ret_who;
+}
+
 static bool write_command(bwl_session *session, bwl_request *request)
 {
     bwl_queue_self         self;
     char                   own[BWL_QUEUE_VALUE_SIZE + 1];
+    char                   who[BWL_REST_WHO_MAX + 1];
     bwl_redis_command_args args = { .token          = request->token,
                                     .previous_token = request->lock->hold.previous_token,
                                     .self           = &self };
@@ -161,6 +173,8 @@ static bool write_command(bwl_session *session, bwl_request *request)
         args.previous_value = bwl_redis_lock_of(request->lock)->passed->value;
         take_own_value(session, request, own, &args);
     }
+    if (request->command == REDIS_QUEUE_REST)
+        args.who = name_user(who);
     return bwl_redis_write_command(session, request, &args);
 }
 

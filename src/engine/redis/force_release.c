@@ -12,7 +12,8 @@
  * holder, because it does not identify a hold.
  *
  * With a queued protocol, a note names the client that released a hold by force.  The previous
- * holder reads it when its renewal finds the lock gone: see lock_tracker.c.
+ * holder reads it when its renewal finds the lock gone: see lock_tracker.c.  A rest, which no
+ * client holds, is released in the same way, without a note: the next client may begin sooner.
  *
  *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then reads the note
  */
@@ -24,11 +25,18 @@
 
 #include <string.h>
 
+static bool is_rest(const bwl_holder_reply *look)
+{
+    bwl_queue_rest rest;
+
+    return strlen(look->value) == look->value_size && bwl_queue_read_rest(&rest, look->value);
+}
+
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look)
 {
-    const bwl_compat_rules *rules = hold->request.options->rules;
-    bool                    is_odd =
-        hold->protocol->uses_push && !bwl_queue_is_whole_value(look->value, look->value_size);
+    const bwl_compat_rules *rules  = hold->request.options->rules;
+    bool                    is_odd = hold->protocol->uses_push && !is_rest(look) &&
+                  !bwl_queue_is_whole_value(look->value, look->value_size);
     bool is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;
 
     return is_odd || is_dull ? 0 : bwl_value_hash(look->value, look->value_size);
@@ -62,14 +70,14 @@ static bool write_release(bwl_session *session, bwl_request *request)
                                      .value_size     = look->value_size };
     bwl_queue_self          self;
 
-    if (request->route.asking || request->command == REDIS_QUEUE_RELEASE) {
+    if (request->route.asking || (request->command == REDIS_QUEUE_RELEASE && !is_rest(look))) {
         if (request->route.asking ? !bwl_redis_write_asking(session)
                                   : !write_note(session, request))
             return false;
         request->flight.replies_to_skip = 1;
     }
     if (bwl_queue_is(request->command)) {
-        assert(bwl_queue_is_whole_value(look->value, look->value_size));
+        assert(bwl_redis_id_of_hold(&request->lock->hold, look) != 0);
         self      = bwl_redis_self(session, request);
         args.self = &self;
     }

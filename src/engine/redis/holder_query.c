@@ -124,6 +124,23 @@ static void note_kind(bwl_holder *ret_holder, const bwl_holder_reply *look,
         (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
 }
 
+/* The rest of a holder is no hold.  True: it is one. */
+static bool fill_in_rest(bwl_holder *ret_holder, const bwl_holder_reply *look,
+                         const bwl_engine_lock *lock)
+{
+    bwl_queue_rest rest;
+
+    if (!lock->hold.protocol->rests || !bwl_queue_read_rest(&rest, look->value))
+        return false;
+    ret_holder->held     = false;
+    ret_holder->done     = true;
+    ret_holder->id       = bwl_redis_id_of_hold(&lock->hold, look);
+    ret_holder->since_ms = bwl_ms_max(rest.began_with_ms - ret_holder->left_ms, 0);
+    bwl_redis_copy_text(ret_holder->user, rest.user, rest.user_size);
+    bwl_redis_copy_text(ret_holder->host, rest.host, strlen(rest.host));
+    return true;
+}
+
 const char *bwl_redis_kind(const bwl_engine_lock *lock)
 {
     return bwl_protocol_commands(lock->hold.protocol)->kind;
@@ -142,10 +159,12 @@ void bwl_redis_fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
+    ret_holder->waiting = look->waiting;
+    if (fill_in_rest(ret_holder, look, lock))
+        return;
     ret_holder->foreign = !is_kind || !looks_right(lock, look, &timestamp);
     if (!ret_holder->foreign && lock->host->engine->break_seen != NULL)
         ret_holder->id = bwl_redis_id_of_hold(hold, look);
-    ret_holder->waiting = look->waiting;
     if (hold->protocol->uses_push && !ret_holder->foreign)
         bwl_redis_fill_in_client(ret_holder, look);
     if (is_string && timestamp != 0 && !rules->timestamp_is_start)

@@ -105,11 +105,14 @@ static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
             bwl_value_write(value, rules, lock->hold.request.token, timestamp) != 0);
 }
 
-/* Nothing waits for the reply of a background release (with several servers: of the slower ones),
+/* The text of a script that the handshake does not load: a rest is rare.  And of some releases:
+ * nothing waits for the reply of a background release (with several servers: of the slower ones),
  * and the next command must find it executed.  So it is sent as the script's text if the server may
  * not know the script.  (With a queued protocol, the handshake has loaded it.) */
 static bool is_release_by_eval(bwl_session *session, const bwl_engine_lock *lock, unsigned command)
 {
+    if (command == REDIS_QUEUE_REST)
+        return true;
     bool must_be_first = lock->in_background || (session->config->topology == BWL_TOPOLOGY_QUORUM &&
                                                  command == REDIS_DELETE_IF_MINE);
 
@@ -148,7 +151,7 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
                          .node       = send->node,
                          .command    = (bwl_redis_command)send->command,
                          .number     = send->args[0],
-                         .lease_ms   = lock_request->lease_ms,
+                         .lease_ms   = bwl_redis_ttl_ms(send, lock_request),
                          .generation = bwl_redis_lock_of(lock)->waiting.generation,
                          .route      = { .since = bwl_hold_release_began(&lock->hold) },
     };

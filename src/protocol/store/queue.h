@@ -39,6 +39,10 @@
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_RELEASE  L is value                 -> serve                        YES, or YES MORE
  *                 otherwise                  -> nothing                                NO
+ *  QUEUE_REST     L is a rest of value       -> nothing                                YES
+ *                 L is value, some is left   -> L is a rest of value, which expires when the
+ *                                               rest is over                           YES
+ *                 otherwise                  -> as RELEASE
  *  QUEUE_CANCEL   L is value                 -> serve                        YES, or YES MORE
  *                 an entry of value in Q     -> remove it                              YES
  *                 otherwise                  -> nothing                                NO
@@ -48,6 +52,12 @@
  *                 no Q                       -> L = value, for lease; number: fence   YES HELD
  *                 otherwise                  -> enter Q, with a new ticket; serve    NO QUEUED
  *                                               and if L is value; number: fence    YES PROVISIONAL
+ *
+ * With rest_ms, TAKE, JOIN and the EXTEND that confirms a provisional grant keep L for the lease or
+ * for rest_ms, whichever is longer.  No EXTEND shortens that.  So L outlives a holder that dies.
+ * REST replaces L by a marker that no command but REST takes for its own, and shortens the expiry
+ * only to the argument of REST: an extension may have moved it beyond the end of the rest.  The
+ * waiters in Q stay, and are served once the marker has expired.
  *
  * An L that is not a value of this protocol is a foreign lock: it is never written, deleted or
  * extended, and the waiters in Q wait until it is gone.
@@ -76,6 +86,7 @@ typedef enum bwl_queue_status_kind {
 typedef struct bwl_queue_status {
     bwl_queue_status_kind kind;
     bool                  is_ours; /* QUEUED, BUSY: L has a value of this protocol */
+    bool                  rests;   /* QUEUED, BUSY: and that is the rest of a holder */
     bool                  ends;    /* QUEUED, BUSY, MINE: L has an expiry, in left_ms */
     bwl_ms                left_ms;
     uint64_t              ticket;    /* QUEUED, PROVISIONAL: of this waiter */

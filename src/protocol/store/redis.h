@@ -165,6 +165,7 @@ typedef enum bwl_redis_command {
     REDIS_QUEUE_HEARTBEAT,
     REDIS_QUEUE_EXTEND,
     REDIS_QUEUE_RELEASE,
+    REDIS_QUEUE_REST,
     REDIS_QUEUE_CANCEL,
     REDIS_QUEUE_DISPATCH_NEXT,
     REDIS_QUEUE_REQUEUE,
@@ -202,8 +203,10 @@ enum {
         0, /* in the unit of the rules: of the value that is written or compared */
     REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one */
     REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
+    REDIS_ARG_REST_MS        = 0, /* QUEUE_REST: what is left of the rest */
     REDIS_ARG_REPLICAS       = 0, /* REPLICATED */
     REDIS_ARG_TTL_MS   = 1, /* QUEUE_JOIN, QUEUE_HEARTBEAT, QUEUE_REQUEUE: of a provisional grant */
+    REDIS_ARG_CONFIRMS = 1, /* QUEUE_EXTEND: 1: it confirms a provisional grant, for the rest too */
     REDIS_ARG_LIMIT_MS = 1, /* REPLICATED */
     REDIS_ARG_STEP     = 0, /* STEP: the operation */
     REDIS_ARG_COMPUTED = 1, /* STEP: the number that the client has computed */
@@ -212,6 +215,14 @@ enum {
 static inline bool bwl_queue_is(bwl_redis_command command)
 {
     return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
+}
+
+/* The server keeps the lock for so long: for the rest too, if the command makes it ours. */
+static inline bwl_ms bwl_redis_ttl_ms(const bwl_send *send, const bwl_lock_request *request)
+{
+    bool confirms = send->command == REDIS_QUEUE_EXTEND && send->args[REDIS_ARG_CONFIRMS] != 0;
+    bool takes    = confirms || bwl_redis_command_takes((bwl_redis_command)send->command);
+    return takes ? bwl_ms_max(request->lease_ms, request->rest_ms) : request->lease_ms;
 }
 
 static inline bool bwl_redis_uses_previous_token(const bwl_send *send)

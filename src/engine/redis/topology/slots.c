@@ -210,7 +210,8 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
 bool bwl_slots_skips(const bwl_session *session, const bwl_request *request)
 {
     (void)session;
-    return request->command == REDIS_QUEUE_RELEASE || request->command == REDIS_QUEUE_CANCEL;
+    return request->command == REDIS_QUEUE_RELEASE || request->command == REDIS_QUEUE_REST ||
+           request->command == REDIS_QUEUE_CANCEL;
 }
 
 static bwl_answer answer_of(const char *bytes, size_t size)

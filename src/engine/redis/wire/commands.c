@@ -17,7 +17,7 @@
  *      %f   the value of the client that has given the lock up
  *      %p   the command that sends a push              %o   the previous value
  *      %m   the entry in Q           %M   every entry that Q may have
- *      %x   the longest queue
+ *      %x   the longest queue                          %w   our user and host
  *
  * A bar ends a command; the commands of a row are sent in one piece, so no other command of the
  * connection comes between MULTI and EXEC.  A number as the reply to DEL means that the server did
@@ -97,6 +97,7 @@ static const row rows[] = {
     [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
     [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
     [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
+    [REDIS_QUEUE_REST]      = { "%S %Q %v %p %n %w", BWL_SCRIPT_QUEUE_REST, { QUEUE_STATUS } },
     [REDIS_QUEUE_CANCEL]    = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
     [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %Q %p", BWL_SCRIPT_QUEUE_DISPATCH_NEXT, { QUEUE_STATUS } },
     [REDIS_QUEUE_REQUEUE] = { "%S %Q %v %l %p %m %o", BWL_SCRIPT_QUEUE_REQUEUE, { QUEUE_STATUS } },
@@ -290,6 +291,7 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
     case 'o': write_value_of(writer, args, args->previous_token); return;
     case 'f': bwl_resp_write_text(writer, args->previous_value); return;
     case 'x': bwl_resp_write_integer(writer, args->self->queue_max); return;
+    case 'w': bwl_resp_write_text(writer, args->who); return;
     }
     bwl_unreachable("no such word");
 }

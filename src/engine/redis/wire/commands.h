@@ -42,10 +42,12 @@ typedef struct bwl_redis_command_args {
     const char       *value;          /* this value; NULL: the value of token and rules */
     size_t            value_size;
     bwl_ms            lease_ms; /* REPLICATED: the time limit of the server */
-    int64_t number; /* the timestamp; QUEUE_JOIN: the ticket; REPLICATED: how many replicas */
+    int64_t number; /* the timestamp; QUEUE_JOIN: the ticket; QUEUE_REST: what is left of it in ms;
+                     * REPLICATED: how many replicas */
     const bwl_compat_rules *rules;  /* NULL: the token is the value */
     bwl_signal              signal; /* DELETE_IF_MINE: what the release publishes */
     const bwl_queue_self   *self;   /* for the commands of protocol/store/queue.h */
+    const char             *who;    /* QUEUE_REST: the user and the host */
 } bwl_redis_command_args;
 
 /* Bytes of the command, at most. */

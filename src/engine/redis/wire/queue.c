@@ -69,6 +69,27 @@ bool bwl_queue_is_whole_value(const char *bytes, size_t size)
     return true;
 }
 
+bool bwl_queue_read_rest(bwl_queue_rest *ret_rest, const char *text)
+{
+    enum { BEGINNING = 4, ID_SIZE = BWL_QUEUE_VALUE_SIZE - 3, LEFT_AT = BEGINNING + ID_SIZE + 1 };
+    size_t   size = strlen(text);
+    uint64_t left;
+
+    if (size <= LEFT_AT || memcmp(text, "b1:=", BEGINNING) != 0 || text[LEFT_AT - 1] != ' ')
+        return false;
+    const char *number = text + LEFT_AT;
+    size_t      digits = strcspn(number, " ");
+    if (number[digits] == '\0' || !bwl_number_parse(&left, number, digits, INT64_MAX))
+        return false;
+    const char *user = number + digits + 1;
+    size_t      at   = strcspn(user, "@");
+    *ret_rest        = (bwl_queue_rest){ .began_with_ms = (bwl_ms)left,
+                                         .user          = user,
+                                         .user_size     = at,
+                                         .host          = user[at] == '@' ? user + at + 1 : "" };
+    return true;
+}
+
 unsigned bwl_queue_version(const char *text)
 {
     const char *colon = strchr(text, ':');
@@ -195,7 +216,7 @@ void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const 
  *
  *      f  the counter that makes the fence     t  the ticket     r  the rank (from 0)
  *      l  the time left, as PTTL               n  how many wait (from 1)
- *      o  1: the lock has a value of this protocol
+ *      o  1: the lock has a value of this protocol; 2: that is the rest of a holder
  *      u  the server's time in microseconds */
 enum { JOIN = 1u << 0, HEARTBEAT = 1u << 1, REQUEUE = 1u << 2, TAKE = 1u << 3 };
 
@@ -226,7 +247,7 @@ static bool next_field(bwl_resp_cursor *cursor, char letter, bwl_redis_reply *re
 {
     bwl_queue_status *status = &ret_reply->queue_status;
     int64_t           min    = letter == 'l' ? -2 : letter == 'r' || letter == 'o' ? 0 : 1;
-    int64_t           max = letter == 'l' ? INT64_MAX : letter == 'o' ? 1 : BWL_QUEUE_COUNT_MAX - 1;
+    int64_t           max = letter == 'l' ? INT64_MAX : letter == 'o' ? 2 : BWL_QUEUE_COUNT_MAX - 1;
     bwl_resp_value    value;
 
     if (!bwl_resp_next_bare(cursor, &value) || value.type != ':' || value.integer < min ||
@@ -241,7 +262,10 @@ static bool next_field(bwl_resp_cursor *cursor, char letter, bwl_redis_reply *re
         status->ends    = value.integer != -1;
         status->left_ms = value.integer > 0 ? value.integer : 0;
         break;
-    case 'o': status->is_ours = value.integer == 1; break;
+    case 'o':
+        status->is_ours = value.integer != 0;
+        status->rests   = value.integer == 2;
+        break;
     case 'u': status->server_us = value.integer; break;
     }
     return true;
@@ -272,20 +296,21 @@ static bwl_redis_verdict read_array(unsigned command, bwl_resp_cursor *cursor,
 /*
  *  TAKE, JOIN, REQUEUE   :n HELD, n makes the fence; REQUEUE :0 GONE; or an array
  *  HEARTBEAT             an array
- *  RELEASE, CANCEL       :1 YES   :2 YES MORE   :0 NO; RELEASE :-1 NO, it has another value
+ *  RELEASE, REST, CANCEL :1 YES   :2 YES MORE   :0 NO; not CANCEL: :-1 NO, it has another value
  *  DISPATCH_NEXT         :1 YES   :2 YES MORE
  */
 bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,
                                  const bwl_resp_value *value, bwl_redis_reply *ret_reply)
 {
-    bwl_queue_status *status = &ret_reply->queue_status;
-    unsigned          bit    = bit_of(command);
+    bwl_queue_status *status   = &ret_reply->queue_status;
+    unsigned          bit      = bit_of(command);
+    bool              releases = command == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REST;
     bool              may_be_0 =
         command == REDIS_QUEUE_REQUEUE || (bit == 0 && command != REDIS_QUEUE_DISPATCH_NEXT);
 
     if (value->type != ':' && bit != 0)
         return read_array(bit, cursor, value, ret_reply);
-    if (command == REDIS_QUEUE_RELEASE && value->type == ':' && value->integer == -1) {
+    if (releases && value->type == ':' && value->integer == -1) {
         ret_reply->loss   = BOWLINE_LOSS_TAKEN;
         ret_reply->answer = BWL_NO;
         return BWL_REDIS_ANSWER;
@@ -294,7 +319,7 @@ bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cur
         value->integer >= (bit != 0 ? BWL_QUEUE_COUNT_MAX : 3))
         return BWL_REDIS_STRANGE;
     ret_reply->answer = value->integer == 0 ? BWL_NO : BWL_YES;
-    if (command == REDIS_QUEUE_RELEASE && value->integer == 0)
+    if (releases && value->integer == 0)
         ret_reply->loss = BOWLINE_LOSS_GONE;
     if (bit != 0) {
         status->kind      = value->integer == 0 ? BWL_QUEUE_STATUS_GONE : BWL_QUEUE_STATUS_HELD;

@@ -77,6 +77,20 @@ void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char 
 bool bwl_queue_is_value(const char *text);
 bool bwl_queue_is_whole_value(const char *bytes, size_t size);
 
+/* A rest: "b1:=", what follows "b1:" in the value of its holder, the ms that were left when it
+ * began, and the user and host of the holder. */
+enum { BWL_REST_WHO_MAX = 110 };
+
+typedef struct bwl_queue_rest {
+    bwl_ms      began_with_ms;
+    const char *user; /* user_size bytes, in the text that was read */
+    size_t      user_size;
+    const char *host; /* ends in NUL */
+} bwl_queue_rest;
+
+/* Reads a rest.  False: the text is none. */
+bool bwl_queue_read_rest(bwl_queue_rest *ret_rest, const char *text);
+
 /* The protocol version in a value, this one or another ("b2:" is 2); 0: none. */
 unsigned bwl_queue_version(const char *text);
 

@@ -3,7 +3,7 @@
 -- longest queue that a waiter without a ticket may enter (0: no limit).
 -- A number: the lock has our value, with this fence, for the lease.  CLAIMED, fence, ticket: the same, for
 -- the TTL of a provisional grant.  FULL, waiters.  QUEUED, ticket, rank, PTTL of the lock, 1 if it has a
--- value of this protocol, the server's time in us.
+-- value of this protocol (2: the rest of a holder), the server's time in us.
 -- The usual case comes before the functions: to create them costs as much as the case itself.
 -- @include queue_first.lua
 -- @include queue_fence.lua

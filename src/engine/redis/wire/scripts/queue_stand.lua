@@ -10,5 +10,5 @@ local function stand(value, member, say, f, now, v)
   if served == 2 then v = false else left = redis.call('PTTL', KEYS[1]) end
   if served == 1 then v = read() end
   return { 'QUEUED', ticket, redis.call('ZRANK', KEYS[2], member), left,
-    v and string.sub(v, 1, 3) == 'b1:' and 1 or 0, now }
+    v and string.sub(v, 1, 3) == 'b1:' and (string.sub(v, 4, 4) == '=' and 2 or 1) or 0, now }
 end

@@ -1,6 +1,6 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
 -- lease in ms, 3 the command that publishes.
--- A number: the lock has our value, with this fence.  BUSY, PTTL, 1 if it has a value of this protocol.
+-- A number: the lock has our value, with this fence.  BUSY, PTTL, and as queue_join.
 -- The usual case comes before the functions: to create them costs as much as the case itself.
 -- @include queue_first.lua
 -- @include queue_fence.lua
@@ -18,4 +18,5 @@ if not read() then
   end
 end
 local v = read()
-return { 'BUSY', redis.call('PTTL', KEYS[1]), v and string.sub(v, 1, 3) == 'b1:' and 1 or 0 }
+local kind = v and string.sub(v, 1, 3) == 'b1:' and (string.sub(v, 4, 4) == '=' and 2 or 1) or 0
+return { 'BUSY', redis.call('PTTL', KEYS[1]), kind }

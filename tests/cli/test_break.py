@@ -41,7 +41,7 @@ def test_holder_is_shown_then_broken_and_notices_at_its_renewal(place, redis):
             break
         assert place.finish(holder) == LOST  # the machine stopped for longer than its lease
     shown, broken = done.stdout.splitlines()
-    assert shown.startswith("job: held by ") and f" pid {holder.pid} (bowline run sh), which ends in " in shown
+    assert shown.startswith("job: held by ") and f" pid {holder.pid} (bowline run sh)" in shown and ", which ends in " in shown
     assert broken == "job: broken"
     assert redis.keys() == []
     assert place.finish(holder) == LOST

@@ -97,13 +97,16 @@ def test_who_shows_the_holder_and_says_by_its_status_whether_there_is_one(place,
     free = place.bowline("who", name)
     assert (free.returncode, free.stdout, free.stderr) == (1, f"{name}  free\n", "")
     holder = place.hold(name)
+    # bowline publishes the command after its start.
+    place.wait_for("the command", lambda: "command_pid" in place.bowline("who", "--json", name).stdout)
     held = place.bowline("who", name)
-    parts = held.stdout.removesuffix("\n").split("  ")
-    assert held.returncode == 0 and parts[:2] == [name, ME] and len(held.stdout.splitlines()) == 1, held
-    assert (parts[3] if store == "file" else parts[-1]).startswith("held" if store == "file" else "lease")
+    lease = "" if store == "file" else "  lease .* left"
+    line = rf"{name}  {ME}  sh \(pid {holder.command}\)  held \d+\w+{lease}  fence \d+\n"
+    assert held.returncode == 0 and re.fullmatch(line, held.stdout), held
     data = json.loads(place.bowline("who", "--json", name).stdout)
     assert data["name"] == name and data["held"] is True and f"{data['user']}@{data['host']}" == ME
-    assert data["pid"] == holder.pid and ("left_ms" in data) == (store != "file")
+    assert (data["pid"], data["command_pid"]) == (holder.pid, holder.command)
+    assert ("left_ms" in data) == (store != "file") and data["since_ms"] > 0
     assert "sleep 1000" not in held.stdout + json.dumps(data)
     quiet = place.bowline("who", "-q", name)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")

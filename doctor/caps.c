@@ -217,6 +217,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     *ret_caps                      = (caps){
                              .row        = row,
                              .is_default = target.is_default,
+                             .has_period = target.protocol != NULL && target.protocol->rests,
                              .renews     = row.renews && client->host.settings.renews,
                              .lease_ms   = leases ? client->host.settings.lease_ms : 0,
                              .wait_ms    = client->host.settings.wait_ms,

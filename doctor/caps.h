@@ -37,6 +37,7 @@ typedef struct caps {
     char     profile[48];          /* "": none                                          */
     char     risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
     bool     is_default;           /* the URL does not name the protocol                */
+    bool     has_period;           /* a lock can stay taken after its release */
     bool     renews;               /* that of the row, unless the URL has renew=off     */
     int64_t  lease_ms;             /* 0: no lease                                       */
     int64_t  wait_ms;              /* default wait; 0: one attempt; INT64_MAX: for ever */

@@ -39,6 +39,7 @@ static void write_json(const caps *c)
     json_text("wake", row->wake);
     json_text("loss", row->loss);
     json_text("crash", row->crash);
+    json_flag("period", c->has_period);
     if (c->lease_ms > 0)
         json_number("lease_ms", c->lease_ms);
     json_flag("renews", c->renews);
@@ -74,6 +75,9 @@ static void write_text(const caps *c)
     write_line("wake-up", row->wake_words);
     write_line("loss", row->loss_words);
     write_line("crash", row->crash_words);
+    write_line("period", c->has_period
+                             ? "the server keeps a lock taken for --once-per and --at-least"
+                             : "none: --once-per and --at-least are refused");
     if (c->lease_ms == 0)
         write_line("lease", "none");
     else

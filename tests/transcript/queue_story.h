@@ -41,9 +41,11 @@ static inline void queue_send_text(char *to, size_t room, const bwl_send *send, 
         (void)snprintf(to, room, "%s as %c%s, grant %lld", command, token, ticket,
                        (long long)send->args[REDIS_ARG_TTL_MS]);
     else
-        (void)snprintf(
-            to, room, "%s as %c%s", command, token,
-            send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND ? lease : "");
+        (void)snprintf(to, room, "%s as %c%s", command, token,
+                       send->command == REDIS_QUEUE_REST ? ticket
+                       : send->command == REDIS_QUEUE_TAKE || send->command == REDIS_QUEUE_EXTEND
+                           ? lease
+                           : "");
 }
 
 /* "N at T" or ", at T": the server's time, never 0. */
@@ -89,8 +91,9 @@ static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_queue_
         size_t length = strlen(rows[i].command);
         if (strncmp(text, rows[i].command, length) != 0)
             continue;
-        ev->answer = rows[i].answer;
-        *ret_place = (bwl_queue_status){ .kind = rows[i].kind };
+        ev->answer       = rows[i].answer;
+        *ret_place       = (bwl_queue_status){ .kind = rows[i].kind };
+        ret_place->rests = strstr(text, "resting") != NULL;
         if (rows[i].kind == BWL_QUEUE_STATUS_QUEUED)
             read_queued(text + length, ret_place);
         else

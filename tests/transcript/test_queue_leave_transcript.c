@@ -6,6 +6,10 @@
 #include "transcript.h"
 #include "protocol/queue_lock.h"
 
+static const bwl_terms at_least_90_s = TERMS(.lease_ms = 30000, .renews = true, .rest_ms = 90000);
+static const bwl_terms once_in_90_s =
+    TERMS(.lease_ms = 30000, .renews = true, .rest_ms = 90000, .once = true);
+
 static const story stories[] = {
     /* The first waiters are dead, and there are more of them than one script skips. */
     { "release_dispatches_next_while_there_are_more", &bwl_queue, &usual_terms,
@@ -84,6 +88,36 @@ static const story stories[] = {
     { "single_try_is_resolved_2", &bwl_queue, &usual_terms,
       "acquires, once; TAKE as A -> +20 cut; +5 HEARTBEAT as A -> +2 mine 7; EXTEND as A -> +13 "
       "cut; +10 HEARTBEAT as A -> +1 mine 8; EXTEND as A -> +2 yes; HELD until 29749, fence 8" },
+    /* ---- a period ---------------------------------------------------------------------------- */
+    /* Counted from the reply, with a drift allowance: 90000 - 97 + 2. */
+    { "release_with_a_rest", &bwl_queue, &once_in_90_s,
+      "acquires, once; TAKE as A -> +3 held 7; HELD until 29698, fence 7; +97 releases; REST as A, "
+      "89905 -> +1 yes; RELEASED; over" },
+    { "release_with_a_rest_without_a_reply", &bwl_queue, &once_in_90_s,
+      "acquires, once; TAKE as A -> +3 held 7; HELD until 29698, fence 7; +97 releases; REST as A, "
+      "89905 -> +1900 cut; +5 REST as A, 88020 -> +1 yes; RELEASED; over" },
+    { "release_after_the_rest_is_dropped", &bwl_queue, &once_in_90_s,
+      "acquires, once; TAKE as A -> +3 held 7; HELD until 29698, fence 7; +97 drops the rest; "
+      "releases; RELEASE as A -> +1 yes; RELEASED; over" },
+    { "rest_is_done_for_once", &bwl_queue, &once_in_90_s,
+      "acquires, once; TAKE as A -> +3 busy resting; DONE; over" },
+    { "rest_is_busy_for_at_least", &bwl_queue, &at_least_90_s,
+      "acquires, once; TAKE as A -> +3 busy resting; BUSY; over" },
+    { "rest_ends_the_wait_for_once", &bwl_queue, &once_in_90_s,
+      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +1000 HEARTBEAT "
+      "as A -> +1 queued 0, 8000 left, at 1002, resting; CANCEL as A; DONE -> +1 yes; over" },
+    /* A crash would end the provisional grant before the period. */
+    { "period_is_not_held_before_its_confirmation", &bwl_queue, &at_least_90_s,
+      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 grants 8 "
+      "at 299; EXTEND as A -> +2 yes; HELD until 29998, fence 8; +98 releases; REST as A, 89904 -> "
+      "+1 yes; RELEASED; over" },
+    { "cancelled_acquire_leaves_no_rest", &bwl_queue, &once_in_90_s,
+      "acquires, once; TAKE as A; +1 cancels; CANCEL as A; CANCELLED -> +1 held 7 -> +1 yes; "
+      "over" },
+    /* The caller may still give the period back. */
+    { "lost_period_is_not_released_before_the_caller_lets_it_go", &bwl_queue, &once_in_90_s,
+      "acquires, once; TAKE as A -> +3 held 7; HELD until 29698, fence 7; +10000 EXTEND as A; "
+      "+19695 LOST; +100 closes; REST as A, 60504 -> +1 yes -> +1 yes; over" },
 };
 
 ROWS(stories, play_row)

@@ -382,6 +382,7 @@ static inline bool is_input(const char *item)
         "acquires, ", "extends to ",   "yields, for ", "releases", "cancels",  "is out of time",
         "grants ",    "reads",         "deadlines",    "pushes ",  "random ",  "clock rings",
         "link ends",  "store revokes", "wakes at ",    "returns ", "outcome ", "closes",
+        "drops ",
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -423,6 +424,10 @@ static inline bool caller_does(stage *s, const char *item)
 
     if ((number = after(item, "acquires, ")) != NULL) {
         acquires(s, number);
+        return true;
+    }
+    if (strcmp(item, "drops the rest") == 0) {
+        bwl_hold_drop_rest(&s->hold);
         return true;
     }
     if (strcmp(item, "closes") == 0)

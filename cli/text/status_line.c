@@ -37,6 +37,8 @@ static void draw(status_line *l, const char *text)
 
     if (size <= 0 || (size_t)size >= sizeof line)
         return;
+    if (columns > l->columns)
+        columns_shown = (int)columns; /* before the line: a signal may come in between */
     if (say_bytes(STDERR_FILENO, line, (size_t)size))
         l->columns = columns;
     columns_shown = (int)l->columns;

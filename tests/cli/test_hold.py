@@ -156,13 +156,13 @@ def test_the_end_of_the_process_releases(keepers):
 
 
 def test_a_dead_keeper_ends_with_its_lease(keepers):
-    hold = keepers.hold("-t", "400ms")
+    hold = keepers.hold("-t", "2s")
     os.kill(hold["pid"], signal.SIGKILL)
     wait_for("the end of the lease", keepers.is_free)
     done = keepers.ask(hold)
     assert (done.returncode, done.stderr.splitlines()[1]) == (125, "bowline: Connection refused")
     assert keepers.pids() == [hold["pid"]]
-    assert keepers.ask(keepers.hold("-t", "400ms")).returncode == 0
+    assert keepers.ask(keepers.hold("-t", "2s")).returncode == 0
     assert keepers.pids() == []  # the stale socket is gone
 
 
@@ -235,7 +235,7 @@ def test_a_ticket_ends_with_its_lease_and_with_a_break(keepers, store):
     if store.kind == "file":
         pytest.skip("a lock of file: cannot be passed on")
     place = keepers.place
-    assert place.bowline("hold", "-t", "150ms", "--ticket", "t", "job").returncode == 0
+    assert place.bowline("hold", "-t", "1s", "--ticket", "t", "job").returncode == 0
     wait_for("the end of the lease", keepers.is_free)
     assert place.run("--ticket", "t", "job", "true").returncode == 123
     assert place.bowline("hold", "--ticket", "t2", "job").returncode == 0

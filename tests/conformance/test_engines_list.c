@@ -190,7 +190,7 @@ static bowline_holder must_be_shown(bowline_client *client)
 /* After the first renewal, without a call: a third of the lease. */
 QUEUE_TEST(renewed_hold_shows_its_time_and_fence)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=150ms");
+    bowline_client *client = engine_client(THE_ENGINE, "lease=2s");
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_holder  holder = must_be_shown(other);

@@ -60,6 +60,7 @@ static const bwl_translation list[] = {
     { "fence", "栅栏号有效" },
     { "foreign value", "不动外来值" },
     { "frees", "释放后能再得到" },
+    { "one start", "每个周期只开始一次" },
     { "two clients believe, each by its own clock, that they hold the lock",
       "两个客户端都按自己的时钟认为自己持有锁" },
     { "two clients work under the lock, and neither of them was slow",

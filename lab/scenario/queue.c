@@ -42,11 +42,16 @@ enum {
 #define VAST .clients = 3, .rounds = 3, .is_vast = true, .chances = true
 
 /* With a lease of 3 s. */
-#define OF_LONG_QUEUE OF_QUEUE, .terms = { .lease_ms = 3000, .answer_ms = 1500 }, .extend_ms = 2000
+#define OF_LONG_QUEUE  OF_QUEUE, .terms = { .lease_ms = 3000, .answer_ms = 1500 }, .extend_ms = 2000
 
-#define SYNCED(NAME)  .protocol = &bwl_##NAME, .options.replicas = 1
-#define SYNCED_TOKEN  SYNCED(synced_token), .invariants = INVARIANTS_TOKEN
-#define SYNCED_QUEUE  SYNCED(synced_queue), .invariants = INVARIANTS_GIVES_WAY
+#define WITH_ONE_START .invariants = INVARIANTS_QUEUE | BWL_INVARIANT_ONE_START
+#define OF_REST(MS)    OF(queue), WITH_ONE_START, .terms = { .rest_ms = (MS) }
+#define OF_REST_ONLY(MS) \
+    OF(queue), .invariants = BWL_INVARIANT_ONE_START, .terms = { .rest_ms = (MS) }
+
+#define SYNCED(NAME) .protocol = &bwl_##NAME, .options.replicas = 1
+#define SYNCED_TOKEN SYNCED(synced_token), .invariants = INVARIANTS_TOKEN
+#define SYNCED_QUEUE SYNCED(synced_queue), .invariants = INVARIANTS_GIVES_WAY
 
 static const bwl_scenario table[] = {
     /* ---- what must hold: every invariant, in every state ------------------------------------- */
@@ -299,6 +304,26 @@ static const bwl_scenario table[] = {
     ROW("yield-mutant-cancel", "... and the caller cancels, before the server knows the script",
         OF(mutant_just_yields), YIELD(1), NOSCRIPT(1), CANCEL(1), BREAKS_ONLY(TAKEN_BACK, 6)),
 
+    /* ---- once per period --------------------------------------------------------------------- */
+    ROW("rest-calm", "a period is longer than the lease: nobody gets the lock before it is over",
+        OF_REST(50), .rounds = 2),
+    ROW("rest-slow", "... and everything is late", OF_REST(50), SLOW(2), CANCEL(1)),
+    ROW("rest-short", "... or shorter: a late renewal does not make it longer", OF_REST(20),
+        .rounds = 2, SLOW(1)),
+    ROW("rest-crash", "the holder dies: its period is used", OF_REST(50), .rounds = 2, CRASH(1)),
+    ROW("rest-loss", "a connection breaks, whose rest may come late, or twice", OF_REST(50),
+        .rounds = 2, LOSS(1)),
+    ROW("rest-push", "a push is lost, and a waiter is passed over", OF_REST(50), SLOW(1),
+        LOST_PUSH(1), SILENCE(1)),
+    ROW("rest-max-hold", "the maximum hold ends before the period", OF(queue), WITH_ONE_START,
+        .terms = { .rest_ms = 50, .max_hold_ms = 37 }, SLOW(1)),
+    ROW("rest-once", "who finds a period that is used is done, and does not wait", OF(queue),
+        WITH_ONE_START, .terms = { .rest_ms = 50, .once = true }, .rounds = 2, CANCEL(1)),
+    ROW("rest-three", "three clients, and one of them dies", OF_REST(50), .clients = 3, CRASH(1)),
+    ROW("rest-planted-releases", "the server releases in place of a rest", OF_REST_ONLY(50),
+        PLANTED(RELEASES_REST), BREAKS(ONE_START, 8)),
+    ROW("rest-planted-shortens", "a renewal shortens the period, and the holder dies",
+        OF_REST_ONLY(80), PLANTED(EXTEND_SHORTENS), CRASH(1), BREAKS(ONE_START, 11)),
     /* ---- replicas must acknowledge: what must hold ------------------------------------------- */
     ROW("synced-faults", "replicas are asked, and too few have it; connections break", SYNCED_TOKEN,
         SLOW(1), LOSS(1), DENIAL(1)),

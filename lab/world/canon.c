@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The permutations of the clients; those of two clients come first. */
-enum { PAUSES_ALIKE = 8, ORDERS_MAX = 6 };
+enum { PAUSES_ALIKE = 8, ORDERS_MAX = 6, REST_LATE_MS = 8 /* a rest ends by then */ };
 static const uint8_t orders[ORDERS_MAX][BWL_CLIENTS_MAX] = {
     { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 };
@@ -238,6 +238,8 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
     }
     if (!held || p->plain)
         bwl_put_time(p, h->answer_deadline);
+    if (h->request.rest_ms != 0)
+        bwl_put(p, (uint64_t)bwl_ms_max(h->rest_ends_at - p->now, -REST_LATE_MS));
     put_protocol(p, h);
 }
 

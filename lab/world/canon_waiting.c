@@ -166,7 +166,8 @@ static unsigned age_of(const bwl_world *w, unsigned client, unsigned push_channe
 static void put_place(bwl_print *p, const bwl_world *w, const bwl_queue_status *queue_status)
 {
     bwl_put(p, (uint64_t)queue_status->kind << 16 | (uint64_t)queue_status->rank << 8 |
-                   (uint64_t)queue_status->is_ours << 1 | queue_status->ends);
+                   (uint64_t)queue_status->rests << 2 | (uint64_t)queue_status->is_ours << 1 |
+                   queue_status->ends);
     bwl_put(p, (uint64_t)queue_status->left_ms);
     put_rank(p, &p->drawn->tickets, queue_status->ticket);
     bwl_put(p, queue_status->server_us == 0 ? UINT64_MAX
@@ -184,6 +185,8 @@ static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
                    age_of(w, client, message->old_channels[1]));
     bwl_put_token(p, message->previous_token);
     put_rank(p, &p->drawn->tickets, (uint64_t)message->timestamp);
+    if (message->command == REDIS_QUEUE_REST) /* what is left of it */
+        bwl_put(p, (uint64_t)message->timestamp);
 }
 
 void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
@@ -215,6 +218,16 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
 
 /* ---- the engine, the server ------------------------------------------------------------------ */
 
+/* The age of a grant, up to a period; nothing without one. */
+static void put_age(bwl_print *p, const bwl_world *w, int64_t at)
+{
+    int64_t rest = w->scenario->terms.rest_ms * BWL_MODEL_PER_MS;
+    int64_t age  = w->servers[BWL_ONLY].redis.now - at;
+
+    if (rest != 0)
+        bwl_put(p, (uint64_t)(at == 0 || age > 2 * rest ? 2 * rest : age));
+}
+
 void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
 {
     const bwl_lab_waiter *s = &w->waiting.waiters[client];
@@ -225,6 +238,7 @@ void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
                    (uint64_t)s->orphans << 16 | (uint64_t)s->maybe_orphans << 8 |
                    (uint64_t)s->is_connected << 2 | (uint64_t)s->may_kill << 1 | s->was_cut);
     bwl_put(p, age_of(w, client, other));
+    put_age(p, w, w->clients[client].is_running ? w->waiting.granted_at[client] : 0);
     bwl_put_token(p, s->named_token);
     put_rank(p, &p->drawn->tickets, w->clients[client].is_running ? s->ticket : 0);
     bwl_put(p, (uint64_t)age_of(w, client, s->old_channels[0]) << 24 |
@@ -283,6 +297,7 @@ void bwl_put_fences(bwl_print *p, const bwl_world *w)
 {
     bwl_put(p, w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value < w->waiting.fence);
     put_rank(p, &p->drawn->fences, w->waiting.held_fence);
+    put_age(p, w, w->waiting.period_began);
     bwl_put(p, (uint64_t)w->waiting.is_orphan << 1 | w->waiting.may_be_orphan);
 }
 

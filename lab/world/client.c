@@ -32,6 +32,7 @@ static void report_held(bwl_world *w, bwl_lab_client *c)
         w->waiting.held_fence = c->hold.fence;
     }
     if (!c->caller.is_working) {
+        bwl_wait_begins(w, (unsigned)(c - w->clients));
         w->got_lock          = true;
         w->is_released       = false;
         c->book.is_removed   = false;
@@ -127,10 +128,10 @@ static void caller_gets(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
 /* ---- the engine ------------------------------------------------------------------------------ */
 
 /* The lease in the unit that the command has. */
-static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
+static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c, const bwl_send *send)
 {
     enum { MS_PER_SECOND = 1000 };
-    bwl_ms lease_ms = c->hold.request.lease_ms;
+    bwl_ms lease_ms = bwl_redis_ttl_ms(send, &c->hold.request);
 
     if ((w->scenario->mutations & BWL_MUTATION_MS_AS_SECONDS) != 0)
         return lease_ms * MS_PER_SECOND;
@@ -167,7 +168,7 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
         .token          = token,
         .previous_token = send->command == REDIS_QUEUE_REQUEUE ? previous_token : 0,
         .tag            = send->tag,
-        .lease_ms       = (int32_t)lease_written(w, c),
+        .lease_ms       = (int32_t)lease_written(w, c, send),
         .step           = is_step ? (uint8_t)send->args[REDIS_ARG_STEP] : 0,
         .timestamp      = send->args[is_step ? REDIS_ARG_COMPUTED : REDIS_ARG_TIMESTAMP],
         .asked_ms =

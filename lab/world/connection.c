@@ -25,9 +25,9 @@ static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_
 {
     bool was_last   = w->clients[client].clock.now >= w->clients[client].caller.due_by;
     bool is_refused = message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_REFUSED;
-    bool gives_back = bwl_redis_command_releases(message->command) ||
-                      message->command == REDIS_QUEUE_RELEASE ||
-                      message->command == REDIS_QUEUE_CANCEL;
+    bool gives_back =
+        bwl_redis_command_releases(message->command) || message->command == REDIS_QUEUE_RELEASE ||
+        message->command == REDIS_QUEUE_REST || message->command == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
         w->waiting.waiters[client].orphans++;

@@ -92,6 +92,9 @@ void bwl_wait_silence(bwl_world *w);
  * had ended. */
 void bwl_wait_look_at_owner(bwl_world *w);
 
+/* A caller got the lock: checks the period of the one before. */
+void bwl_wait_begins(bwl_world *w, unsigned client);
+
 /* The server restarted, with an older owner or none. */
 void bwl_wait_server_came_back(bwl_world *w);
 

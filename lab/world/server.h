@@ -82,9 +82,11 @@ typedef struct bwl_lab_waiter {
 typedef struct bwl_lab_waiting {
     bwl_queue_status places[BWL_PLACES_MAX];
     bwl_lab_waiter   waiters[BWL_CLIENTS_MAX];
-    int64_t          fence;      /* the highest that the server returned */
-    uint64_t         held_fence; /* the highest that a caller got */
-    uint16_t         owner;      /* the owner of the lock */
-    bool             is_orphan;  /* no client wants it */
+    int64_t          fence;                       /* the highest that the server returned */
+    uint64_t         held_fence;                  /* the highest that a caller got */
+    int64_t          granted_at[BWL_CLIENTS_MAX]; /* by the server's clock; with a period only */
+    int64_t          period_began;                /* the grant of the last one who began; 0: none */
+    uint16_t         owner;                       /* the owner of the lock */
+    bool             is_orphan;                   /* no client wants it */
     bool             may_be_orphan;
 } bwl_lab_waiting;

@@ -43,6 +43,18 @@ void bwl_wait_server_came_back(bwl_world *w)
     w->waiting.is_orphan = true; /* its owner may have released it */
 }
 
+void bwl_wait_begins(bwl_world *w, unsigned client)
+{
+    int64_t rest  = w->scenario->terms.rest_ms * BWL_MODEL_PER_MS;
+    int64_t since = w->waiting.granted_at[client] - w->waiting.period_began;
+
+    if (rest == 0)
+        return;
+    if (w->waiting.period_began != 0 && since < rest)
+        w->broken |= BWL_INVARIANT_ONE_START;
+    w->waiting.period_began = w->waiting.granted_at[client];
+}
+
 void bwl_wait_look_at_owner(bwl_world *w)
 {
     uint16_t        owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
@@ -290,6 +302,8 @@ static void note_grant(bwl_world *w, const bwl_message *message, uint16_t was_of
         c->book.came = ++w->arrivals;
     if (owner == 0 || owner == was_of || owner == BWL_TOKEN_FOREIGN)
         return;
+    if (w->scenario->terms.rest_ms != 0)
+        w->waiting.granted_at[winner] = w->servers[BWL_ONLY].redis.now;
     c = &w->clients[winner];
     if (!c->is_running || !bwl_hold_is_acquiring(&c->hold) ||
         bwl_world_token_of(w, winner) != owner)

@@ -77,8 +77,8 @@ static bool is_not_woken_up(const bwl_world *w, unsigned client)
 /* The longest lease that a client may ask for, in whole units where its end is in them. */
 static bwl_ms longest_lease(const bwl_world *w)
 {
-    const bwl_compat_rules *rules    = w->scenario->options.rules;
-    bwl_ms                  lease_ms = w->scenario->extend_ms;
+    const bwl_compat_rules *rules = w->scenario->options.rules;
+    bwl_ms lease_ms               = bwl_ms_max(w->scenario->extend_ms, w->scenario->terms.rest_ms);
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         if (w->scenario->lease_of_ms[i] > lease_ms)

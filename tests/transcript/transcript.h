@@ -379,10 +379,10 @@ static inline const char *after(const char *item, const char *begin)
 static inline bool is_input(const char *item)
 {
     static const char *const all[] = {
-        "acquires, ", "extends to ",   "yields, for ", "releases", "cancels",  "is out of time",
-        "grants ",    "reads",         "deadlines",    "pushes ",  "random ",  "clock rings",
-        "link ends",  "store revokes", "wakes at ",    "returns ", "outcome ", "closes",
-        "drops ",
+        "acquires, ",     "extends to ", "yields, for ", "releases",      "cancels",
+        "is out of time", "grants ",     "reads",        "deadlines",     "pushes ",
+        "random ",        "clock rings", "link ends",    "store revokes", "wakes at ",
+        "returns ",       "outcome ",    "closes",       "drops ",
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -76,6 +76,7 @@ static void send_command(wire *w, bwl_redis_command command, const char *key, co
                                     .token          = command == REDIS_QUEUE_REQUEUE ? AFTER : ME,
                                     .previous_token = ME,
                                     .lease_ms       = 30000,
+                                    .who            = "ann@web-2",
                                     .self           = &self };
 
     (void)snprintf(self.tag, sizeof self.tag, "%.8s", tag);

@@ -60,8 +60,9 @@ def takes_no_time(code, at):
 def functions_of_c(code):
     """(where its brace opens, name) of every function: by the house style, its brace has a line of its own."""
     found = []
-    for match in re.finditer(r"([^\n;{}]*(?:\n[^\n;{}]+)*)\n *\{\n", code):
-        head = re.split(r"\n\n", match.group(1))[-1]
+    for match in re.finditer(r"\n *\{\n", code):
+        start = max(code.rfind(end, 0, match.start()) for end in ";{}") + 1
+        head = code[start : match.start()].rsplit("\n\n", 1)[-1]
         test = re.match(r"\s*\w*TEST\w*\((\w+)", head)
         named = test or re.search(r"(~?\w+)\s*\(", rules.without_attributes(head))
         found.append((match.end(), named.group(1) if named else "?"))

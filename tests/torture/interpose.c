@@ -94,6 +94,7 @@ PLAIN(FILE *, NULL, fopen, (const char *path, const char *mode), (path, mode), N
       ERROR(EINTR), ERROR(EACCES))
 ALSO(fopen, fopen64);
 PLAIN(FILE *, NULL, fdopen, (int fd, const char *mode), (fd, mode), ERROR(ENOMEM))
+PLAIN(void *, NULL, fdopendir, (int fd), (fd), ERROR(ENOMEM))
 PLAIN(void *, NULL, opendir, (const char *path), (path), NO_DESCRIPTOR, ERROR(EACCES),
       ERROR(ENOMEM))
 
@@ -149,6 +150,14 @@ PLAIN(int, -1, faccessat, (int at, const char *path, int mode, int flags), (at, 
       ERROR(EACCES), ERROR(EIO))
 PLAIN(int, -1, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), ERROR(EACCES),
       ERROR(ENOSPC), ERROR(EIO))
+PLAIN(int, -1, mkdir, (const char *path, mode_t mode), (path, mode), ERROR(EACCES), ERROR(ENOSPC))
+PLAIN(int, -1, mkostemp, (char *path, int flags), (path, flags), NO_DESCRIPTOR, ERROR(ENOSPC))
+ALSO(mkostemp, mkostemp64);
+PLAIN(int, -1, link, (const char *from, const char *to), (from, to), ERROR(ENOSPC), ERROR(EACCES))
+PLAIN(int, -1, rename, (const char *from, const char *to), (from, to), ERROR(ENOSPC), ERROR(EIO))
+PLAIN(int, -1, unlink, (const char *path), (path), ERROR(ENOENT), ERROR(EIO))
+PLAIN(int, -1, chdir, (const char *path), (path), ERROR(EACCES), ERROR(ENOMEM))
+PLAIN(int, -1, dup2, (int fd, int to), (fd, to), ERROR(EMFILE), ERROR(EINTR))
 PLAIN(int, -1, ftruncate, (int fd, off_t size), (fd, size), ERROR(EIO), ERROR(EINTR))
 ALSO(ftruncate, ftruncate64);
 PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode), ERROR(EPERM), ERROR(EIO))
@@ -262,6 +271,11 @@ PLAIN(int, -1, getsockopt, (int fd, int level, int name, void *value, socklen_t 
       (fd, level, name, value, size), ERROR(ENOBUFS))
 PLAIN(int, -1, getpeername, (int fd, struct sockaddr *peer, socklen_t *size), (fd, peer, size),
       ERROR(ENOTCONN))
+PLAIN(int, -1, bind, (int fd, const struct sockaddr *at, socklen_t size), (fd, at, size),
+      ERROR(EADDRINUSE), ERROR(EACCES))
+PLAIN(int, -1, listen, (int fd, int backlog), (fd, backlog), ERROR(EADDRINUSE))
+PLAIN(int, -1, accept4, (int fd, struct sockaddr *peer, socklen_t *size, int flags),
+      (fd, peer, size, flags), NO_DESCRIPTOR, ERROR(ECONNABORTED))
 PLAIN(int, -1, shutdown, (int fd, int how), (fd, how), ERROR(ENOTCONN))
 PLAIN(int, -1, epoll_wait, (int fd, struct epoll_event *events, int count, int wait_ms),
       (fd, events, count, wait_ms), ERROR(EINTR))
@@ -339,6 +353,10 @@ OURS(int, waitid, int kind, unsigned id, void *about, int options)
     return fails ? -1 : THEIRS(waitid)(kind, id, about, options);
 }
 
+PLAIN(int, -1, waitpid, (pid_t pid, int *status, int options), (pid, status, options), ERROR(EINTR))
+PLAIN(int, -1, tcgetattr, (int fd, void *settings), (fd, settings), ERROR(EIO))
+PLAIN(int, -1, tcsetattr, (int fd, int when, const void *settings), (fd, when, settings),
+      ERROR(EINTR), ERROR(EIO))
 PLAIN(int, -1, setpgid, (pid_t pid, pid_t group), (pid, group), ERROR(EACCES))
 PLAIN(int, -1, tcsetpgrp, (int fd, pid_t group), (fd, group), ERROR(EPERM))
 PLAIN(int, EIO, getpwuid_r, (uid_t uid, void *user, char *text, size_t size, void **ret_found),

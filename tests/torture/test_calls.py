@@ -23,6 +23,7 @@ CANNOT_FAIL = """
     sysconf tcgetpgrp timerfd_settime uname gethostname unsetenv optarg opterr optind optopt stdout stderr qsort
     gmtime_r localtime_r nanosleep sched_yield strpbrk stdin access getnameinfo strtok_r strtoll timegm closedir
     pthread_detach __sched_cpucount dirfd getpgid getrlimit memrchr rewinddir strncasecmp
+    dirname raise setsid signal time
 """
 
 # Output of stdio: say_done checks it with ferror.

@@ -216,8 +216,8 @@ class client {
         const char                   *c_name = detail::c_string(name);
 
         const int status = bowline_acquire(&won, opened(), c_name, &o, &e);
-        if (tries && (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT ||
-                      status == BOWLINE_DONE))
+        if (tries &&
+            (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_DONE))
             return std::nullopt;
         detail::check(status, e);
         return hold(client_, won);

@@ -29,7 +29,7 @@ struct options {
 struct terms {
     milliseconds lease{ 0 };
     milliseconds max_hold{ 0 };
-    milliseconds once{ 0 };     /* once_ms and at_least_ms of bowline_acquire_options */
+    milliseconds once{ 0 }; /* once_ms and at_least_ms of bowline_acquire_options */
     milliseconds at_least{ 0 };
 };
 

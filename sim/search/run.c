@@ -485,12 +485,15 @@ static void name_what_is_left(void *arg, unsigned server, const char *key, int64
                    key, server, left_ms);
 }
 
-/* In a cluster, client info that was published over a connection that broke ends with its lease. */
+/* In a cluster, client info that was published over a connection that broke ends with its lease; so
+ * does that of a client whose hold was broken, because it says by whom. */
 static void name_what_is_not_released(void *arg, unsigned server, const char *key, int64_t left_ms)
 {
     static const char info[] = "bowline:who";
 
-    if (w.plan->servers.topology != SIM_CLUSTER || strncmp(key, info, sizeof info - 1) != 0)
+    bool may_stay = left_ms > 0 && (w.plan->servers.topology == SIM_CLUSTER || w.plan->has_breaks);
+
+    if (!may_stay || strncmp(key, info, sizeof info - 1) != 0)
         name_what_is_left(arg, server, key, left_ms);
 }
 

@@ -6,6 +6,7 @@
 #include "api/handles.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "core/text.h"
 #include "engine/redis/wire/resp.h"
 #include "lock/optimistic.h"
 
@@ -152,15 +153,9 @@ static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
 {
     size_t size = strnlen(key, KEY_SHOWN_MAX + 1);
 
-    for (size_t i = 0; i < size && i < KEY_SHOWN_MAX; i++) {
-        unsigned char c = (unsigned char)key[i];
-        ret_text[i]     = c >= 0x20 && c != 0x7f ? key[i] : '?';
-    }
-    if (size > KEY_SHOWN_MAX) {
+    bwl_printable_copy(ret_text, KEY_SHOWN_MAX + 1, key, size);
+    if (size > KEY_SHOWN_MAX)
         (void)memcpy(ret_text + KEY_SHOWN_MAX, "...", sizeof "...");
-        return;
-    }
-    ret_text[size] = '\0';
 }
 
 static int report_foreign_value(const job *j, const char *key, bowline_error *reterr)

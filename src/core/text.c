@@ -102,17 +102,30 @@ bool bwl_duration_parse(bwl_ms *ret_ms, const char *text, size_t size)
     return true;
 }
 
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+void bwl_printable_copy(char *ret_text, size_t capacity, const char *text, size_t size)
+{
+    size_t most = size < capacity ? size : capacity - 1;
+
+    assert(capacity > 0);
+    for (size_t i = 0; i < most; i++)
+        ret_text[i] = is_control(text[i]) ? '?' : text[i];
+    ret_text[most] = '\0';
+}
+
 const char *bwl_name_fault(const char *name, size_t size)
 {
     if (size == 0)
         return "a name has at least one character";
     if (size > BWL_NAME_MAX)
         return "a name has at most 200 bytes";
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)name[i];
-        if (c < 0x20 || c == 0x7f)
+    for (size_t i = 0; i < size; i++)
+        if (is_control(name[i]))
             return "a name has no control characters (no NUL, tab or new line)";
-    }
     return NULL;
 }
 

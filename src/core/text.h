@@ -32,6 +32,10 @@ size_t bwl_percent_encode(char *ret_text, size_t capacity, const char *bytes, si
 /* Decodes it, and writes a NUL.  False for an incomplete escape, for %00, and without room. */
 bool bwl_percent_decode(char *ret_bytes, size_t capacity, const char *text, size_t size);
 
+/* Copies a text of others, which a terminal may show: `?` stands for each control character.  At
+ * most capacity - 1 bytes, and a NUL. */
+void bwl_printable_copy(char *ret_text, size_t capacity, const char *text, size_t size);
+
 /* Replaces the password of each URL in the text, SCHEME://USER:PASSWORD@, with ***.  The password
  * ends before the last '@' of a run without blanks and quotes.  is_cut: the text was truncated, and
  * that '@' may be missing. */

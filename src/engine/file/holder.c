@@ -242,11 +242,7 @@ bool bwl_file_may_be_held(const bwl_file *queue, const bwl_file_flocks *flocks)
 /* Without control characters: other users write the text, and a terminal may show it. */
 static void copy(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text)
 {
-    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* cut on purpose */
-
-    for (size_t i = 0; i < size; i++)
-        ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-    ret_text[size] = '\0';
+    bwl_printable_copy(ret_text, BWL_HOLDER_TEXT_MAX, text, strlen(text)); /* cut on purpose */
 }
 
 static void name_user(uid_t uid, char ret_text[BWL_HOLDER_TEXT_MAX])

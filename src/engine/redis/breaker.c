@@ -8,6 +8,7 @@
  * only the id of a hold, which is a hash: it is shown to people, and a token is a secret.  So the
  * client remembers the values of the last holds that it has reported.
  */
+#include "core/text.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/value.h"
@@ -73,22 +74,15 @@ static bwl_redis_verdict read_note(bwl_session *session, bwl_request *request, c
                                    size_t size, bwl_request_reply *ret_reply)
 {
     bwl_redis_query *query = request->subject;
-    bwl_resp_cursor  cursor;
-    bwl_resp_value   note;
+    bwl_bytes        note;
 
     (void)session;
     ret_reply->event.answer = BWL_YES;
     query->look.value[0]    = '\0';
     if (bytes == NULL)
         return BWL_REDIS_ANSWER;
-    cursor = bwl_resp_begin(bytes, size);
-    if (!bwl_resp_next_bare(&cursor, &note) || note.type != '$' || note.text == NULL)
-        return BWL_REDIS_ANSWER;
-    (void)snprintf(query->look.value, sizeof query->look.value, "%.*s",
-                   (int)(note.size < BWL_BREAKER_MAX ? note.size : BWL_BREAKER_MAX - 1), note.text);
-    for (char *at = query->look.value; *at != '\0'; at++) /* it may be printed on a terminal */
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *at = '?';
+    note = bwl_queue_read_broken(bytes, size);
+    bwl_printable_copy(query->look.value, BWL_BREAKER_MAX, note.at, note.size);
     return BWL_REDIS_ANSWER;
 }
 

@@ -12,6 +12,7 @@
  * bowline_hold_set_command; and then each new connection, because another server may have lost it.
  * The command that ends the hold is followed by one that deletes the field.
  */
+#include "core/text.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/shown_hold.h"
 #include "engine/redis/topology/slots.h"
@@ -31,18 +32,9 @@ enum {
     RENEWAL_PARTS  = 4, /* a renewal comes after a third of the lease, or a little earlier */
 };
 
-void bwl_redis_copy_text(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text, size_t size)
-{
-    size_t most = size < BWL_HOLDER_TEXT_MAX ? size : BWL_HOLDER_TEXT_MAX - 1;
-
-    for (size_t i = 0; i < most; i++)
-        ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-    ret_text[most] = '\0';
-}
-
 static void copy(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text)
 {
-    bwl_redis_copy_text(ret_text, text, strlen(text));
+    bwl_printable_copy(ret_text, BWL_HOLDER_TEXT_MAX, text, strlen(text));
 }
 
 static void here(char ret_host[BWL_HOLDER_TEXT_MAX])

@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/fault.h"
+#include "core/text.h"
 #include "engine/redis/holder_query.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/scripts.h"
@@ -136,8 +137,8 @@ static bool fill_in_rest(bwl_holder *ret_holder, const bwl_holder_reply *look,
     ret_holder->done     = true;
     ret_holder->id       = bwl_redis_id_of_hold(&lock->hold, look);
     ret_holder->since_ms = bwl_ms_max(rest.began_with_ms - ret_holder->left_ms, 0);
-    bwl_redis_copy_text(ret_holder->user, rest.user, rest.user_size);
-    bwl_redis_copy_text(ret_holder->host, rest.host, strlen(rest.host));
+    bwl_printable_copy(ret_holder->user, sizeof ret_holder->user, rest.user, rest.user_size);
+    bwl_printable_copy(ret_holder->host, sizeof ret_holder->host, rest.host, strlen(rest.host));
     return true;
 }
 

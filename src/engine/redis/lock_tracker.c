@@ -22,6 +22,7 @@
  * Without a run_id (INFO is forbidden), the process is assumed to be the same; then only the check
  * of the key is left.
  */
+#include "core/text.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/shown_hold.h"
 #include "engine/redis/topology/cluster.h"
@@ -288,24 +289,20 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
                                       size_t size, bwl_request_reply *ret_reply)
 {
     bwl_engine_lock *lock = request->lock;
-    bwl_resp_cursor  cursor;
-    bwl_resp_value   value;
-    char            *why = lock->why.text;
+    bwl_bytes        note;
+    char             by[NOTE_MAX + 1];
 
     (void)session;
     ret_reply->event.answer = BWL_YES;
     if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
         strcmp(lock->hold.request.token, request->token) != 0)
         return BWL_REDIS_ANSWER; /* acquired again */
-    cursor = bwl_resp_begin(bytes, size);
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
+    note = bwl_queue_read_broken(bytes, size);
+    if (note.size == 0)
         return BWL_REDIS_ANSWER;
     bwl_redis_of(lock->host)->was_broken = true;
-    (void)snprintf(why, sizeof lock->why.text, "broken by %.*s",
-                   (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
-    for (size_t i = 0; why[i] != '\0'; i++) /* it may be printed on a terminal */
-        if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)
-            why[i] = '?';
+    bwl_printable_copy(by, sizeof by, note.at, note.size);
+    (void)snprintf(lock->why.text, sizeof lock->why.text, "broken by %s", by);
     return BWL_REDIS_ANSWER;
 }
 

@@ -216,10 +216,8 @@ void bwl_redis_write_goodbye(bwl_session *session);
 /* Submits the client info again if it is due.  Call after a command of this lock was sent. */
 void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock);
 
-/* Fills in the holder's user, host and program from its client info at the server.  copy_text: a
- * text of another client, cut to fit, without control characters. */
+/* Fills in the holder's user, host and program from its client info at the server. */
 void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *look);
-void bwl_redis_copy_text(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text, size_t size);
 
 /* "ann@web-2": names this process in notes to other clients. */
 void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX]);

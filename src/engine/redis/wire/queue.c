@@ -209,6 +209,16 @@ void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const 
                    field_of("broken", token).text);
 }
 
+bwl_bytes bwl_queue_read_broken(const char *bytes, size_t size)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  note;
+
+    if (!bwl_resp_next_bare(&cursor, &note) || note.type != '$' || note.text == NULL)
+        return (bwl_bytes){ .size = 0 };
+    return (bwl_bytes){ note.text, strnlen(note.text, note.size) };
+}
+
 /* ---- replies --------------------------------------------------------------------------------- */
 
 /* A reply that is an array: its first word, and a letter for each field.  CLAIMED is the

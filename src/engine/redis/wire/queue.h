@@ -135,6 +135,9 @@ void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char
 void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
                                 const char *token);
 
+/* The note in that reply, up to a NUL.  size 0: none, or an error. */
+bwl_bytes bwl_queue_read_broken(const char *bytes, size_t size);
+
 enum { BWL_QUEUE_BROKEN_SIZE_MAX = 640 }; /* of either command */
 
 /* What people see of a hold. */

@@ -42,11 +42,25 @@
     X(version, "", VERSION_OPTION_MAP, "show the version")                                     \
     X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|who|...")
 
-/* Columns of the maps of options: see options.h. */
+/* Columns of the maps of options: see options.h.  These are parts of several maps. */
+#define WAIT_OPTIONS(X)                                                               \
+    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)") \
+    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                \
+    X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too")
+
+#define URL_FILE_OPTION(X) \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")
+
+#define PLACE_OPTIONS(X)                                                \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST") \
+    URL_FILE_OPTION(X)
+
+#define TALK_OPTIONS(X)                                                         \
+    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired") \
+    X(VERBOSE, 'v', "verbose", NULL, "print what happens")
+
 #define RUN_OPTION_MAP(X)                                                                     \
-    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
-    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
-    X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too") \
+    WAIT_OPTIONS(X)                                                                           \
     X(SKIP, 0, "skip", NULL, "if not acquired, exit 0; implies -n unless -w")                 \
     X(ONCE_PER, 0, "once-per", "TIME", "run it once per TIME among all hosts; implies -n")    \
     X(AT_LEAST, 0, "at-least", "TIME", "keep the lock for at least TIME from now")            \
@@ -62,35 +76,28 @@
     X(METRICS_NAME, 0, "metrics-name", "TEXT", "add a label to these: name=\"TEXT\"")         \
     X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
     X(TICKET, 0, "ticket", "FILE", "take over the lock that bowline hold passed on")          \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
-    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
-    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
+    PLACE_OPTIONS(X)                                                                          \
+    TALK_OPTIONS(X)                                                                           \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define WHO_OPTION_MAP(X)                                                        \
-    X(QUIET, 'q', "quiet", NULL, "print nothing: only the exit status")          \
-    X(JSON, 0, "json", NULL, "write one line of JSON")                           \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")          \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
+#define WHO_OPTION_MAP(X)                                               \
+    X(QUIET, 'q', "quiet", NULL, "print nothing: only the exit status") \
+    X(JSON, 0, "json", NULL, "write one line of JSON")                  \
+    PLACE_OPTIONS(X)                                                    \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define HOLD_OPTION_MAP(X)                                                                    \
-    X(FOR, 0, "for", "PID", "release the lock when process PID ends; in a shell: $$")         \
-    X(MAX_HOLD, 0, "max-hold", "TIME", "release the lock after TIME")                         \
-    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
-    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
-    X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too") \
-    X(SKIP, 0, "skip", NULL, "if not acquired, print \"exit 0\"; implies -n unless -w")       \
-    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
-    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
-    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                                \
-    X(TICKET, 0, "ticket", "FILE", "pass the lock on: bowline run --ticket takes it over")    \
-    X(JSON, 0, "json", NULL, "print one line of JSON, not shell text")                        \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
-    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
-    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
+#define HOLD_OPTION_MAP(X)                                                                 \
+    X(FOR, 0, "for", "PID", "release the lock when process PID ends; in a shell: $$")      \
+    X(MAX_HOLD, 0, "max-hold", "TIME", "release the lock after TIME")                      \
+    WAIT_OPTIONS(X)                                                                        \
+    X(SKIP, 0, "skip", NULL, "if not acquired, print \"exit 0\"; implies -n unless -w")    \
+    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")       \
+    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")             \
+    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                             \
+    X(TICKET, 0, "ticket", "FILE", "pass the lock on: bowline run --ticket takes it over") \
+    X(JSON, 0, "json", NULL, "print one line of JSON, not shell text")                     \
+    PLACE_OPTIONS(X)                                                                       \
+    TALK_OPTIONS(X)                                                                        \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define RELEASE_OPTION_MAP(X)                                                      \
@@ -101,30 +108,27 @@
 #define LS_OPTION_MAP(X)                                                           \
     X(MAX_KEYS, 0, "max-keys", "N", "look at N keys at most (1000000); 0: at all") \
     X(JSON, 0, "json", NULL, "write each lock as a line of JSON")                  \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")            \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")   \
+    PLACE_OPTIONS(X)                                                               \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define WATCH_OPTION_MAP(X)                                                             \
     X(UNTIL, 0, "until", "held|free|acquired|released|broken|lost", "end then, with 0") \
     X(EVERY, 0, "every", "TIME", "time between two looks (500ms)")                      \
     X(JSON, 0, "json", NULL, "write each event as a line of JSON")                      \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                 \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")        \
+    PLACE_OPTIONS(X)                                                                    \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define TOP_OPTION_MAP(X)                                                         \
     X(EVERY, 0, "every", "TIME", "time between two looks (1s)")                   \
     X(MAX_KEYS, 0, "max-keys", "N", "look at N keys at most (100000); 0: at all") \
-    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")           \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")  \
+    PLACE_OPTIONS(X)                                                              \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define BREAK_OPTION_MAP(X)                                                      \
-    X(YES, 'y', "yes", NULL, "do not ask for confirmation")                      \
-    X(JSON, 0, "json", NULL, "write one line of JSON, do not ask")               \
-    X(URL, 0, "url", "URL", "where the locks are: redis://HOST")                 \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
+#define BREAK_OPTION_MAP(X)                                        \
+    X(YES, 'y', "yes", NULL, "do not ask for confirmation")        \
+    X(JSON, 0, "json", NULL, "write one line of JSON, do not ask") \
+    X(URL, 0, "url", "URL", "where the locks are: redis://HOST")   \
+    URL_FILE_OPTION(X)                                             \
     X(HELP, 'h', "help", NULL, "when to break a lock, and what happens then")
 
 #define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
@@ -134,9 +138,9 @@
     "queue|token|redisson|symfony|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|" \
     "set-nx-ex|setnx-expire-watch|stamp|status|doctor|update"
 
-#define CAPS_OPTION_MAP(X)                                                       \
-    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
-    X(JSON, 0, "json", NULL, "write one line of JSON")                           \
+#define CAPS_OPTION_MAP(X)                             \
+    URL_FILE_OPTION(X)                                 \
+    X(JSON, 0, "json", NULL, "write one line of JSON") \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define DOCTOR_OPTION_MAP(X)                                          \

@@ -5,29 +5,16 @@
  * subtracted if the server reports it (from Redis 7 on): it depends on the last command, not on
  * locks.
  */
-#include <assert.h>
-#include <bowline/async.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
 #include "bench/sides/hiredis_minimum.h"
+#include "bench/sides/holds.h"
 #include "bench/sides/ours.h"
 
-enum {
-    PIPELINED      = 500,
-    MANY           = 100000,
-    LEASE_MS       = 3600000,
-    SETTLE_STEPS   = 60,
-    SETTLE_STEP_MS = 50,
-    SETTLED        = 3
-};
-
-static bench_text name_of(unsigned lock)
-{
-    return bench_text_of("bench-%07u", lock);
-}
+enum { MANY = 100000, SETTLE_STEPS = 60, SETTLE_STEP_MS = 50, SETTLED = 3 };
 
 static int read_memory(bench_minimum *minimum, int64_t *ret_bytes, bench_failure *reterr)
 {
@@ -70,45 +57,6 @@ static int empty(bench_minimum *minimum, int64_t *ret_bytes, bench_failure *rete
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-/* Holds `count` locks, some hundred acquires at a time. */
-typedef struct crowd {
-    unsigned       count;
-    bowline_hold **holds;
-} crowd;
-
-static int hold_all(bench_ours *ours, const crowd *c, bench_failure *reterr)
-{
-    bowline_operation *ops[PIPELINED];
-    bowline_error      error;
-
-    for (unsigned first = 0; first < c->count; first += PIPELINED) {
-        for (unsigned i = 0; i < PIPELINED; i++)
-            if (bowline_acquire_start(&ops[i], ours->client, name_of(first + i).text,
-                                      BOWLINE_ACQUIRE(.lease_ms = LEASE_MS), &error) < 0)
-                return bench_ours_failed("bowline_acquire_start", &error, reterr);
-        for (unsigned i = 0; i < PIPELINED; i++)
-            if (bowline_acquire_finish(&c->holds[first + i], ops[i], &error) < 0)
-                return bench_ours_failed("bowline_acquire_finish", &error, reterr);
-    }
-    return 0;
-}
-
-static int release_all(const crowd *c, bench_failure *reterr)
-{
-    bowline_operation *ops[PIPELINED];
-    bowline_error      error;
-
-    for (unsigned first = 0; first < c->count; first += PIPELINED) {
-        for (unsigned i = 0; i < PIPELINED; i++)
-            if (bowline_release_start(&ops[i], c->holds[first + i], &error) < 0)
-                return bench_ours_failed("bowline_release_start", &error, reterr);
-        for (unsigned i = 0; i < PIPELINED; i++)
-            if (bowline_finish(ops[i], &error) < 0)
-                return bench_ours_failed("bowline_finish", &error, reterr);
-    }
-    return 0;
-}
-
 /* Keys for all locks: the counter of fences, and client info. */
 #define KEPT_COMMAND \
     "EVAL return#redis.call('keys','bowline:who:*')+redis.call('exists','bowline:f') 0"
@@ -127,18 +75,19 @@ static int count_left(bench_minimum *minimum, int64_t *ret_left, bench_failure *
 typedef struct sides {
     bench_ours    ours;
     bench_minimum minimum;
-    crowd         crowd;
+    bench_holds   holds;
 } sides;
 
 static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_failure *reterr)
 {
     int64_t before, after;
 
-    if (empty(&s->minimum, &before, reterr) < 0 || hold_all(&s->ours, &s->crowd, reterr) < 0 ||
+    if (empty(&s->minimum, &before, reterr) < 0 ||
+        bench_holds_acquire(&s->holds, s->ours.client, reterr) < 0 ||
         read_settled_memory(&s->minimum, &after, reterr) < 0 ||
-        release_all(&s->crowd, reterr) < 0 || count_left(&s->minimum, ret_left, reterr) < 0)
+        bench_holds_release(&s->holds, reterr) < 0 || count_left(&s->minimum, ret_left, reterr) < 0)
         return -1;
-    *ret_bytes = (double)(after - before) / s->crowd.count;
+    *ret_bytes = (double)(after - before) / s->holds.count;
     return 0;
 }
 
@@ -148,15 +97,16 @@ static int measure_theirs(sides *s, double *ret_bytes, bench_failure *reterr)
 
     if (empty(&s->minimum, &before, reterr) < 0)
         return -1;
-    for (unsigned i = 0; i < s->crowd.count; i++) {
-        if (bench_minimum_set_later(&s->minimum, name_of(i).text, reterr) < 0)
+    for (unsigned i = 0; i < s->holds.count; i++) {
+        if (bench_minimum_set_later(&s->minimum, bench_holds_name(i).text, reterr) < 0)
             return -1;
-        if ((i + 1) % PIPELINED == 0 && bench_minimum_await(&s->minimum, PIPELINED, reterr) < 0)
+        if ((i + 1) % BENCH_HOLDS_STEP == 0 &&
+            bench_minimum_await(&s->minimum, BENCH_HOLDS_STEP, reterr) < 0)
             return -1;
     }
     if (read_settled_memory(&s->minimum, &after, reterr) < 0)
         return -1;
-    *ret_bytes = (double)(after - before) / s->crowd.count;
+    *ret_bytes = (double)(after - before) / s->holds.count;
     return empty(&s->minimum, &after, reterr);
 }
 
@@ -190,20 +140,18 @@ static int measure_at(bench *b, const bench_measure *measure, const char *url,
                       bench_result *ret_result, bench_failure *reterr)
 {
     unsigned rounds = measure->count >= MANY ? 1 : b->settings.rounds; /* once, if it is long */
-    sides    s      = { .crowd.count = b->settings.is_brief ? PIPELINED : measure->count };
+    sides    s      = { .holds.count = 0 };
     int      status = -1;
 
-    assert(s.crowd.count % PIPELINED == 0); /* waits for the last ones too */
-    s.crowd.holds = calloc(s.crowd.count, sizeof(bowline_hold *));
-    if (s.crowd.holds == NULL)
-        return bench_fail_errno(reterr, bench_text_of("no memory for %u locks", s.crowd.count));
-    if (bench_ours_open(&s.ours, url, reterr) == 0 &&
+    if (bench_holds_make(&s.holds, b->settings.is_brief ? BENCH_HOLDS_STEP : measure->count,
+                         reterr) == 0 &&
+        bench_ours_open(&s.ours, url, reterr) == 0 &&
         bench_minimum_open(&s.minimum, b->server.port, BENCH_NAME, reterr) == 0 &&
         bench_ours_pair(&s.ours, reterr) == 0)
         status = fight(measure, ret_result, &s, rounds, reterr);
     bench_minimum_close(&s.minimum);
     bench_ours_close(&s.ours); /* frees the holds after a failure */
-    free(s.crowd.holds);
+    bench_holds_free(&s.holds);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /*
  * pair.c -- pair-P, -S, -X: one thread acquires and releases an uncontended lock on Redis;
- * nowait-P, -X: the same without waiting for the release.
+ * nowait-P, -X: the same without waiting for the release; beside-100000-S: the same on a server on
+ * which many other locks are held, compared with an empty server.
  *
  * Through the delay proxy the number of round trips decides, so it is compared with two PINGs. On
  * one CPU the length of the code path decides, on two CPUs the wake-ups; there it is compared with
@@ -9,6 +10,7 @@
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
 #include "bench/sides/hiredis_minimum.h"
+#include "bench/sides/holds.h"
 #include "bench/sides/ours.h"
 
 enum {
@@ -77,4 +79,52 @@ int bench_measure_nowait(bench *b, const bench_measure *measure, bench_result *r
                         .gap_us      = measure->regime == BENCH_PROXY ? 0 : GAP_US };
 
     return fight(b, measure, &duel, ret_result, reterr);
+}
+
+static bench_text queue_url_of(const bench_server *server)
+{
+    return bench_text_of("redis://127.0.0.1:%d?%s", server->port, BENCH_QUEUE_QUERY);
+}
+
+int bench_measure_beside(bench *b, const bench_measure *measure, bench_result *ret_result,
+                         bench_failure *reterr)
+{
+    bench_server full   = { .pid = 0 };
+    bench_ours   ours   = { 0 };
+    bench_ours   theirs = { 0 };
+    bench_ours   others = { 0 };
+    bench_holds  holds  = { .count = 0 };
+    int          status = -1;
+    bench_text   ignored;
+
+    if (bench_use_server(b, measure->regime, &ignored, reterr) < 0 ||
+        bench_server_start(&full, &b->janitor, reterr) < 0)
+        return -1;
+    bench_place(&b->machine, measure->regime, full.pid);
+    if (bench_holds_make(&holds, b->settings.is_brief ? BENCH_HOLDS_STEP : measure->count, reterr) <
+            0 ||
+        bench_ours_open(&others, queue_url_of(&full).text, reterr) < 0 ||
+        bench_ours_open(&ours, queue_url_of(&full).text, reterr) < 0 ||
+        bench_ours_open(&theirs, queue_url_of(&b->server).text, reterr) < 0)
+        goto out;
+    bench_progress("%s: acquiring %u locks", measure->name, holds.count);
+    if (bench_holds_acquire(&holds, others.client, reterr) < 0)
+        goto out;
+    bench_duel duel = {
+        .name    = measure->name,
+        .ours    = { .step = bench_ours_pair, .arg = &ours },
+        .theirs  = { .step = bench_ours_pair, .arg = &theirs },
+        .rounds  = b->settings.rounds,
+        .samples = NEAR_SAMPLES,
+        .turn    = NEAR_TURN,
+        .batch   = 1,
+    };
+    status = bench_fight(ret_result, &duel, reterr);
+out:
+    bench_server_stop(&full, &b->janitor); /* first: nothing is released one by one */
+    bench_ours_close(&theirs);
+    bench_ours_close(&ours);
+    bench_ours_close(&others);
+    bench_holds_free(&holds);
+    return status;
 }

@@ -113,22 +113,13 @@ static int read_ticket(char ret_ticket[BOWLINE_TICKET_MAX], const char *path, fa
     return 0;
 }
 
-/* The name comes after six fields.  "": this is no ticket, as the library will say. */
-static const char *name_in(const char *ticket)
-{
-    for (int i = 0; i < 6; i++) {
-        ticket += strcspn(ticket, " ");
-        ticket += *ticket == ' ';
-    }
-    return ticket;
-}
-
+/* Anything that is no ticket, the import refuses with the reason. */
 static int import(job *j, const char *path, const char *ticket, failure *reterr)
 {
-    const char   *name = name_in(ticket);
+    char          name[BOWLINE_NAME_MAX + 1];
     bowline_error error;
 
-    if (name[0] != '\0' && strcmp(name, j->options.name) != 0)
+    if (bowline_ticket_name(name, ticket, NULL) == BOWLINE_OK && strcmp(name, j->options.name) != 0)
         return not_read(path, words_of("it is the ticket of %s, not of %s", name, j->options.name),
                         words_of("type: bowline run --ticket %s %s ...", path, name), reterr);
     int status = bowline_hold_import(

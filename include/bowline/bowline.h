@@ -373,6 +373,11 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_hold_import(bowline_hold  **ret_hold,
                                                        const bowline_acquire_options *options,
                                                        bowline_error                 *reterr);
 
+/* The name of the lock of a ticket.  Reads the text alone.  USAGE: it is no ticket.  UNSUPPORTED: a
+ * version of tickets that this build does not know.  Any thread. */
+BOWLINE_API int bowline_ticket_name(char ret_name[BOWLINE_NAME_MAX + 1], const char *ticket,
+                                    bowline_error *reterr);
+
 /* ---- holder of a name ------------------------------------------------------------------------ */
 
 enum { BOWLINE_HOLDER_TEXT_MAX = 64 };

@@ -1,5 +1,6 @@
 /*
- * ticket.c -- a hold that is passed on as a text: bowline_hold_export, bowline_hold_import.
+ * ticket.c -- a hold that is passed on as a text: bowline_hold_export, bowline_hold_import,
+ * bowline_ticket_name.
  *
  *      bowline-ticket 1 PROTOCOL PLACE FENCE VALUE NAME
  *
@@ -85,9 +86,25 @@ static int read_ticket(ticket *ret_ticket, const char *text, bowline_error *rete
         !copy_field(t->passed.protocol, sizeof t->passed.protocol, fields[2], sizes[2]) ||
         !read_place(&t->passed.place, fields[3], sizes[3]) ||
         !bwl_number_parse(&t->passed.fence, fields[4], sizes[4], UINT64_MAX) ||
-        !copy_field(t->passed.value, sizeof t->passed.value, fields[5], sizes[5]))
+        !copy_field(t->passed.value, sizeof t->passed.value, fields[5], sizes[5]) ||
+        bwl_name_fault(t->name, strlen(t->name)) != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "the ticket is damaged");
     return BOWLINE_OK;
+}
+
+int bowline_ticket_name(char ret_name[BOWLINE_NAME_MAX + 1], const char *text,
+                        bowline_error *reterr)
+{
+    ticket t;
+
+    if (ret_name == NULL || text == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_ticket_name needs a place for the name, and a ticket");
+    int status = read_ticket(&t, text, reterr);
+    explicit_bzero(&t.passed, sizeof t.passed);
+    if (status == BOWLINE_OK)
+        memcpy(ret_name, t.name, strlen(t.name) + 1);
+    return status;
 }
 
 /* ---- export ---------------------------------------------------------------------------------- */

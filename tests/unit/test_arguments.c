@@ -45,7 +45,12 @@ static bowline_holder     small  = { .size = sizeof(bowline_holder) - 1 };
 static bowline_event      event  = { .size = sizeof(bowline_event) };
 static bowline_event      large  = { .size = sizeof(bowline_event) + 1 };
 static bowline_event      short_ = { .size = sizeof(bowline_event) - 1 };
-static int64_t            ms     = 4711;
+static bowline_list      *no_list;
+static int64_t            ms                       = 4711;
+static char               text[BOWLINE_TICKET_MAX] = "as before";
+
+#define NO_NAME  "bowline-ticket 1 queue 0123456789abcdef 7 b1:v "
+#define A_TICKET NO_NAME "a job"
 
 static int compute(bowline_change *change, void *context)
 {
@@ -56,101 +61,126 @@ static char long_name[BOWLINE_NAME_MAX + 2];
 static char long_key[BOWLINE_KEY_MAX + 2];
 
 /* X(call, status, word of the text) */
-#define BAD_CALLS(X)                                                                             \
-    X(bowline_open(NULL, NULL, e), USAGE, "place")                                               \
-    X(bowline_open(&no_client, OPEN(.lease_ms = 99), e), USAGE, "lease_ms")                      \
-    X(bowline_open(&no_client, OPEN(.lease_ms = 86400001), e), USAGE, "lease_ms")                \
-    X(bowline_open(&no_client, OPEN(.max_hold_ms = -1), e), USAGE, "max_hold_ms")                \
-    X(bowline_open(&no_client, OPEN(.flags = BOWLINE_NO_SPIN << 1), e), USAGE, "flags")          \
-    X(bowline_open(&no_client, OPEN(.flags = 1u << 31), e), USAGE, "flags")                      \
-    X(bowline_open(&no_client, OPEN(.reply_ms = 9), e), USAGE, "reply_ms")                       \
-    X(bowline_open(&no_client, OPEN(.reply_ms = 30001), e), USAGE, "reply_ms")                   \
-    X(bowline_open(&no_client, OPEN(.lease_ms = 1000, .reply_ms = 1001), e), USAGE, "reply_ms")  \
-    X(bowline_open(&no_client, &(bowline_options){ .size = SIZE_MAX }, e), USAGE,                \
-      "BOWLINE_OPTIONS")                                                                         \
-    X(bowline_open(&no_client, &(bowline_options){ 0 }, e), USAGE, "BOWLINE_OPTIONS")            \
-    X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "nonsense"), e), USAGE, "not a URL")       \
-    X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "etcd://h"), e), UNSUPPORTED, "etcd")      \
-    X(bowline_ping(NULL, 0, e), USAGE, "client")                                                 \
-    X(bowline_ping(client, -3, e), USAGE, "wait_ms")                                             \
-    X(bowline_acquire(NULL, client, "x", NULL, e), USAGE, "place for the hold")                  \
-    X(bowline_acquire(&none, NULL, "x", NULL, e), USAGE, "client")                               \
-    X(bowline_acquire(&none, client, NULL, NULL, e), USAGE, "name")                              \
-    X(bowline_acquire(&none, client, "", NULL, e), USAGE, "at least one")                        \
-    X(bowline_acquire(&none, client, "a\tb", NULL, e), USAGE, "control")                         \
-    X(bowline_acquire(&none, client, long_name, NULL, e), USAGE, "200")                          \
-    X(bowline_acquire(&none, client, "x", TAKE(.wait_ms = -3), e), USAGE, "wait_ms")             \
-    X(bowline_acquire(&none, client, "x", TAKE(.wait_ms = 1LL << 31), e), USAGE, "wait_ms")      \
-    X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 99), e), USAGE, "lease_ms")           \
-    X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 86400001), e), USAGE, "lease_ms")     \
-    X(bowline_acquire(&none, client, "x", TAKE(.max_hold_ms = -1), e), USAGE, "max_hold_ms")     \
-    X(bowline_acquire(&none, client, "x", TAKE(.reserved = 1), e), USAGE, "reserved")            \
-    X(bowline_acquire_start(NULL, client, "x", NULL, e), USAGE, "operation")                     \
-    X(bowline_acquire_start(&no_op, NULL, "x", NULL, e), USAGE, "client")                        \
-    X(bowline_acquire_start(&no_op, client, NULL, NULL, e), USAGE, "name")                       \
-    X(bowline_acquire_start(&no_op, client, "", NULL, e), USAGE, "at least one")                 \
-    X(bowline_extend(NULL, 0, e), USAGE, "hold")                                                 \
-    X(bowline_extend(hold, 99, e), USAGE, "lease_ms")                                            \
-    X(bowline_extend(hold, 86400001, e), USAGE, "lease_ms")                                      \
-    X(bowline_extend_start(NULL, hold, 0, e), USAGE, "operation")                                \
-    X(bowline_extend_start(&no_op, NULL, 0, e), USAGE, "hold")                                   \
-    X(bowline_extend_start(&no_op, hold, 99, e), USAGE, "lease_ms")                              \
-    X(bowline_release_start(NULL, hold, e), USAGE, "operation")                                  \
-    X(bowline_release_start(&no_op, NULL, e), USAGE, "hold")                                     \
-    X(bowline_flush_releases(NULL, 0, e), USAGE, "client")                                       \
-    X(bowline_flush_releases(client, -3, e), USAGE, "wait_ms")                                   \
-    X(bowline_yield(NULL, BOWLINE_DEFAULT, e), USAGE, "hold")                                    \
-    X(bowline_yield(hold, 0, e), USAGE, "release it")                                            \
-    X(bowline_yield(hold, -3, e), USAGE, "wait_ms")                                              \
-    X(bowline_yield(hold, 1LL << 31, e), USAGE, "wait_ms")                                       \
-    X(bowline_yield_start(NULL, hold, BOWLINE_DEFAULT, e), USAGE, "place")                       \
-    X(bowline_yield_start(&no_op, NULL, BOWLINE_DEFAULT, e), USAGE, "place")                     \
-    X(bowline_hold_check(NULL, e), USAGE, "hold")                                                \
-    X(bowline_hold_lost_fd(NULL, e), USAGE, "hold")                                              \
-    X(bowline_who(NULL, "x", &holder, e), USAGE, "client")                                       \
-    X(bowline_who(client, NULL, &holder, e), USAGE, "name")                                      \
-    X(bowline_who(client, "", &holder, e), USAGE, "at least one")                                \
-    X(bowline_who(client, "x", NULL, e), USAGE, "place")                                         \
-    X(bowline_who(client, "x", &small, e), USAGE, "sizeof(bowline_holder)")                      \
-    X(bowline_who_start(NULL, client, "x", e), USAGE, "place")                                   \
-    X(bowline_who_start(&no_op, NULL, "x", e), USAGE, "client")                                  \
-    X(bowline_who_start(&no_op, client, NULL, e), USAGE, "name")                                 \
-    X(bowline_who_start(&no_op, client, "", e), USAGE, "at least one")                           \
-    X(bowline_who_finish(NULL, looking, e), USAGE, "place")                                      \
-    X(bowline_who_finish(&small, looking, e), USAGE, "sizeof(bowline_holder)")                   \
-    X(bowline_who_finish(&holder, NULL, e), USAGE, "who")                                        \
-    X(bowline_who_finish(&holder, waiting, e), USAGE, "takes a place for the holder, and a who") \
-    X(bowline_acquire_finish(NULL, waiting, e), USAGE, "place for the hold")                     \
-    X(bowline_acquire_finish(&none, looking, e), USAGE, "takes an acquire")                      \
-    X(bowline_finish(waiting, e), USAGE, "bowline_acquire_finish")                               \
-    X(bowline_finish(looking, e), USAGE, "bowline_who_finish")                                   \
-    X(bowline_operation_wait(waiting, -3, e), USAGE, "wait_ms")                                  \
-    X(bowline_dispatch(client, -3, e), USAGE, "wait_ms")                                         \
-    X(bowline_dispatch(client, INT64_MIN, e), USAGE, "wait_ms")                                  \
-    X(bowline_wakeup_fd(NULL, e), USAGE, "client")                                               \
-    X(bowline_next_event(NULL, &event, e), USAGE, "client")                                      \
-    X(bowline_next_event(client, NULL, e), USAGE, "place")                                       \
-    X(bowline_next_event(client, &large, e), USAGE, "sizeof(bowline_event)")                     \
-    X(bowline_next_event(client, &short_, e), USAGE, "sizeof(bowline_event)")                    \
-    X(bowline_break(NULL, "n", 7, e), USAGE, "client")                                           \
-    X(bowline_break(client, NULL, 7, e), USAGE, "name")                                          \
-    X(bowline_break(client, "n", 0, e), USAGE, "not 0")                                          \
-    X(bowline_break(client, "n", 7, e), UNSUPPORTED, "thread: ends with its process")            \
-    X(bowline_broken_by(client, "n", 0, (char[BOWLINE_BREAKER_MAX]){ 0 }, e), USAGE, "not 0")    \
-    X(bowline_broken_by(client, "n", 7, NULL, e), USAGE, "place")                                \
-    X(bowline_update(NULL, "k", compute, NULL, NULL, e), USAGE, "client")                        \
-    X(bowline_update(client, NULL, compute, NULL, NULL, e), USAGE, "key")                        \
-    X(bowline_update(client, "k", NULL, NULL, NULL, e), USAGE, "function")                       \
-    X(bowline_update(client, "", compute, NULL, NULL, e), USAGE, "1 to 1024 bytes")              \
-    X(bowline_update(client, long_key, compute, NULL, NULL, e), USAGE, "1 to 1024 bytes")        \
-    X(bowline_update(client, "k", compute, NULL, CHANGE(.wait_ms = -3), e), USAGE, "wait_ms")    \
-    X(bowline_update(client, "k", compute, NULL, CHANGE(.wait_ms = 1LL << 31), e), USAGE,        \
-      "wait_ms")                                                                                 \
-    X(bowline_update(client, "k", compute, NULL, CHANGE(.reserved = 1), e), USAGE, "reserved")   \
-    X(bowline_update(client, "k", compute, NULL, NULL, e), UNSUPPORTED, "thread:")               \
-    X(bowline_duration_parse(NULL, "1s", e), USAGE, "place")                                     \
-    X(bowline_duration_parse(&ms, NULL, e), USAGE, "text")                                       \
-    X(bowline_duration_parse(&ms, "", e), USAGE, "not a duration")                               \
+#define BAD_CALLS(X)                                                                               \
+    X(bowline_open(NULL, NULL, e), USAGE, "place")                                                 \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 99), e), USAGE, "lease_ms")                        \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 86400001), e), USAGE, "lease_ms")                  \
+    X(bowline_open(&no_client, OPEN(.max_hold_ms = -1), e), USAGE, "max_hold_ms")                  \
+    X(bowline_open(&no_client, OPEN(.flags = BOWLINE_NO_SPIN << 1), e), USAGE, "flags")            \
+    X(bowline_open(&no_client, OPEN(.flags = 1u << 31), e), USAGE, "flags")                        \
+    X(bowline_open(&no_client, OPEN(.reply_ms = 9), e), USAGE, "reply_ms")                         \
+    X(bowline_open(&no_client, OPEN(.reply_ms = 30001), e), USAGE, "reply_ms")                     \
+    X(bowline_open(&no_client, OPEN(.lease_ms = 1000, .reply_ms = 1001), e), USAGE, "reply_ms")    \
+    X(bowline_open(&no_client, &(bowline_options){ .size = SIZE_MAX }, e), USAGE,                  \
+      "BOWLINE_OPTIONS")                                                                           \
+    X(bowline_open(&no_client, &(bowline_options){ 0 }, e), USAGE, "BOWLINE_OPTIONS")              \
+    X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "nonsense"), e), USAGE, "not a URL")         \
+    X(bowline_open(&no_client, BOWLINE_OPTIONS(.url = "etcd://h"), e), UNSUPPORTED, "etcd")        \
+    X(bowline_ping(NULL, 0, e), USAGE, "client")                                                   \
+    X(bowline_ping(client, -3, e), USAGE, "wait_ms")                                               \
+    X(bowline_acquire(NULL, client, "x", NULL, e), USAGE, "place for the hold")                    \
+    X(bowline_acquire(&none, NULL, "x", NULL, e), USAGE, "client")                                 \
+    X(bowline_acquire(&none, client, NULL, NULL, e), USAGE, "name")                                \
+    X(bowline_acquire(&none, client, "", NULL, e), USAGE, "at least one")                          \
+    X(bowline_acquire(&none, client, "a\tb", NULL, e), USAGE, "control")                           \
+    X(bowline_acquire(&none, client, long_name, NULL, e), USAGE, "200")                            \
+    X(bowline_acquire(&none, client, "x", TAKE(.wait_ms = -3), e), USAGE, "wait_ms")               \
+    X(bowline_acquire(&none, client, "x", TAKE(.wait_ms = 1LL << 31), e), USAGE, "wait_ms")        \
+    X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 99), e), USAGE, "lease_ms")             \
+    X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 86400001), e), USAGE, "lease_ms")       \
+    X(bowline_acquire(&none, client, "x", TAKE(.max_hold_ms = -1), e), USAGE, "max_hold_ms")       \
+    X(bowline_acquire(&none, client, "x", TAKE(.reserved = 1), e), USAGE, "reserved")              \
+    X(bowline_acquire_start(NULL, client, "x", NULL, e), USAGE, "operation")                       \
+    X(bowline_acquire_start(&no_op, NULL, "x", NULL, e), USAGE, "client")                          \
+    X(bowline_acquire_start(&no_op, client, NULL, NULL, e), USAGE, "name")                         \
+    X(bowline_acquire_start(&no_op, client, "", NULL, e), USAGE, "at least one")                   \
+    X(bowline_extend(NULL, 0, e), USAGE, "hold")                                                   \
+    X(bowline_extend(hold, 99, e), USAGE, "lease_ms")                                              \
+    X(bowline_extend(hold, 86400001, e), USAGE, "lease_ms")                                        \
+    X(bowline_extend_start(NULL, hold, 0, e), USAGE, "operation")                                  \
+    X(bowline_extend_start(&no_op, NULL, 0, e), USAGE, "hold")                                     \
+    X(bowline_extend_start(&no_op, hold, 99, e), USAGE, "lease_ms")                                \
+    X(bowline_release_start(NULL, hold, e), USAGE, "operation")                                    \
+    X(bowline_release_start(&no_op, NULL, e), USAGE, "hold")                                       \
+    X(bowline_flush_releases(NULL, 0, e), USAGE, "client")                                         \
+    X(bowline_flush_releases(client, -3, e), USAGE, "wait_ms")                                     \
+    X(bowline_yield(NULL, BOWLINE_DEFAULT, e), USAGE, "hold")                                      \
+    X(bowline_yield(hold, 0, e), USAGE, "release it")                                              \
+    X(bowline_yield(hold, -3, e), USAGE, "wait_ms")                                                \
+    X(bowline_yield(hold, 1LL << 31, e), USAGE, "wait_ms")                                         \
+    X(bowline_yield_start(NULL, hold, BOWLINE_DEFAULT, e), USAGE, "place")                         \
+    X(bowline_yield_start(&no_op, NULL, BOWLINE_DEFAULT, e), USAGE, "place")                       \
+    X(bowline_hold_check(NULL, e), USAGE, "hold")                                                  \
+    X(bowline_hold_lost_fd(NULL, e), USAGE, "hold")                                                \
+    X(bowline_who(NULL, "x", &holder, e), USAGE, "client")                                         \
+    X(bowline_who(client, NULL, &holder, e), USAGE, "name")                                        \
+    X(bowline_who(client, "", &holder, e), USAGE, "at least one")                                  \
+    X(bowline_who(client, "x", NULL, e), USAGE, "place")                                           \
+    X(bowline_who(client, "x", &small, e), USAGE, "sizeof(bowline_holder)")                        \
+    X(bowline_who_start(NULL, client, "x", e), USAGE, "place")                                     \
+    X(bowline_who_start(&no_op, NULL, "x", e), USAGE, "client")                                    \
+    X(bowline_who_start(&no_op, client, NULL, e), USAGE, "name")                                   \
+    X(bowline_who_start(&no_op, client, "", e), USAGE, "at least one")                             \
+    X(bowline_who_finish(NULL, looking, e), USAGE, "place")                                        \
+    X(bowline_who_finish(&small, looking, e), USAGE, "sizeof(bowline_holder)")                     \
+    X(bowline_who_finish(&holder, NULL, e), USAGE, "who")                                          \
+    X(bowline_who_finish(&holder, waiting, e), USAGE, "takes a place for the holder, and a who")   \
+    X(bowline_acquire_finish(NULL, waiting, e), USAGE, "place for the hold")                       \
+    X(bowline_acquire_finish(&none, looking, e), USAGE, "takes an acquire")                        \
+    X(bowline_finish(waiting, e), USAGE, "bowline_acquire_finish")                                 \
+    X(bowline_finish(looking, e), USAGE, "bowline_who_finish")                                     \
+    X(bowline_operation_wait(waiting, -3, e), USAGE, "wait_ms")                                    \
+    X(bowline_dispatch(client, -3, e), USAGE, "wait_ms")                                           \
+    X(bowline_dispatch(client, INT64_MIN, e), USAGE, "wait_ms")                                    \
+    X(bowline_wakeup_fd(NULL, e), USAGE, "client")                                                 \
+    X(bowline_next_event(NULL, &event, e), USAGE, "client")                                        \
+    X(bowline_next_event(client, NULL, e), USAGE, "place")                                         \
+    X(bowline_next_event(client, &large, e), USAGE, "sizeof(bowline_event)")                       \
+    X(bowline_next_event(client, &short_, e), USAGE, "sizeof(bowline_event)")                      \
+    X(bowline_break(NULL, "n", 7, e), USAGE, "client")                                             \
+    X(bowline_break(client, NULL, 7, e), USAGE, "name")                                            \
+    X(bowline_break(client, "n", 0, e), USAGE, "not 0")                                            \
+    X(bowline_break(client, "n", 7, e), UNSUPPORTED, "thread: ends with its process")              \
+    X(bowline_broken_by(client, "n", 0, (char[BOWLINE_BREAKER_MAX]){ 0 }, e), USAGE, "not 0")      \
+    X(bowline_broken_by(client, "n", 7, NULL, e), USAGE, "place")                                  \
+    X(bowline_update(NULL, "k", compute, NULL, NULL, e), USAGE, "client")                          \
+    X(bowline_update(client, NULL, compute, NULL, NULL, e), USAGE, "key")                          \
+    X(bowline_update(client, "k", NULL, NULL, NULL, e), USAGE, "function")                         \
+    X(bowline_update(client, "", compute, NULL, NULL, e), USAGE, "1 to 1024 bytes")                \
+    X(bowline_update(client, long_key, compute, NULL, NULL, e), USAGE, "1 to 1024 bytes")          \
+    X(bowline_update(client, "k", compute, NULL, CHANGE(.wait_ms = -3), e), USAGE, "wait_ms")      \
+    X(bowline_update(client, "k", compute, NULL, CHANGE(.wait_ms = 1LL << 31), e), USAGE,          \
+      "wait_ms")                                                                                   \
+    X(bowline_update(client, "k", compute, NULL, CHANGE(.reserved = 1), e), USAGE, "reserved")     \
+    X(bowline_update(client, "k", compute, NULL, NULL, e), UNSUPPORTED, "thread:")                 \
+    X(bowline_acquire(&none, client, "x", TAKE(.once_ms = -1), e), USAGE, "once_ms")               \
+    X(bowline_acquire(&none, client, "x", TAKE(.once_ms = 1, .at_least_ms = 1), e), USAGE,         \
+      "exclude")                                                                                   \
+    X(bowline_acquire(&none, client, "x", TAKE(.at_least_ms = 1), e), UNSUPPORTED, "process")      \
+    X(bowline_hold_drop_rest(NULL, e), USAGE, "hold")                                              \
+    X(bowline_hold_export(NULL, text, e), USAGE, "hold")                                           \
+    X(bowline_hold_export(hold, NULL, e), USAGE, "ticket")                                         \
+    X(bowline_hold_export(hold, text, e), UNSUPPORTED, "process")                                  \
+    X(bowline_hold_import(NULL, client, A_TICKET, NULL, e), USAGE, "place")                        \
+    X(bowline_hold_import(&none, NULL, A_TICKET, NULL, e), USAGE, "client")                        \
+    X(bowline_hold_import(&none, client, NULL, NULL, e), USAGE, "ticket")                          \
+    X(bowline_hold_import(&none, client, A_TICKET, TAKE(.once_ms = 1), e), UNSUPPORTED, "process") \
+    X(bowline_hold_import(&none, client, A_TICKET, NULL, e), UNSUPPORTED, "process")               \
+    X(bowline_ticket_name(NULL, A_TICKET, e), USAGE, "place")                                      \
+    X(bowline_ticket_name(text, NULL, e), USAGE, "ticket")                                         \
+    X(bowline_ticket_name(text, "job", e), USAGE, "not a ticket")                                  \
+    X(bowline_ticket_name(text, "bowline-ticket 2 x", e), UNSUPPORTED, "version")                  \
+    X(bowline_ticket_name(text, NO_NAME, e), USAGE, "damaged")                                     \
+    X(bowline_ticket_name(text, NO_NAME "a\tb", e), USAGE, "damaged")                              \
+    X(bowline_list_start(NULL, client, NULL, e), USAGE, "place")                                   \
+    X(bowline_list_start(&no_list, NULL, NULL, e), USAGE, "client")                                \
+    X(bowline_list_start(&no_list, client, "[a", e), USAGE, "[")                                   \
+    X(bowline_list_next(NULL, no_list, e), USAGE, "place")                                         \
+    X(bowline_list_next(&holder, NULL, e), USAGE, "list")                                          \
+    X(bowline_hold_set_command(hold, -1, e), USAGE, "pid")                                         \
+    X(bowline_duration_parse(NULL, "1s", e), USAGE, "place")                                       \
+    X(bowline_duration_parse(&ms, NULL, e), USAGE, "text")                                         \
+    X(bowline_duration_parse(&ms, "", e), USAGE, "not a duration")                                 \
     X(bowline_duration_parse(&ms, "90", e), USAGE, "\"90\" is not a duration")
 
 #define OPEN(...)   BOWLINE_OPTIONS(.url = "thread:", __VA_ARGS__)
@@ -178,7 +208,10 @@ TEST(arguments_are_checked_and_named)
     BAD_CALLS(X)
 #undef X
     assert_true(no_client == NULL && none == NULL && no_op == NULL && ms == 4711);
-    assert_true(holder.held == 0 && event.kind == 0);
+    assert_true(holder.held == 0 && event.kind == 0 && no_list == NULL);
+    assert_string_equal(text, "as before");
+    assert_int_equal(bowline_ticket_name(text, A_TICKET, e), BOWLINE_OK);
+    assert_string_equal(text, "a job"); /* the rest of the ticket, with its blanks */
 }
 
 TEST(arguments_are_checked_without_an_error_struct)

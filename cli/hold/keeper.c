@@ -143,22 +143,24 @@ static int print_hold(const keeper *k)
 
 /* ---- keeping the lock ------------------------------------------------------------------------ */
 
-/* Gives up the terminal, the session, the directory and the streams of the caller. */
-static bool detach(keeper *k)
+/* Gives up the terminal, session, directory and streams of the caller.  NULL, or what failed. */
+static const char *detach(keeper *k)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    if (null_fd < 0 || setsid() < 0 || chdir("/") < 0)
-        return false;
+    if (null_fd < 0)
+        return "/dev/null";
+    if (setsid() < 0 || chdir("/") < 0)
+        return "/";
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(null_fd, fd) < 0)
-            return false;
+            return "/dev/null";
     /* (void): if the parent has died before, its death has sent TERM. */
     (void)close(null_fd);
     (void)prctl(PR_SET_PDEATHSIG, 0);
     (void)!write(k->ready_fd, "", 1);
     (void)close(k->ready_fd);
-    return true;
+    return NULL;
 }
 
 static void release(keeper *k, bowline_error *reterr)
@@ -309,9 +311,10 @@ static int hold_on(keeper *k)
     if (j->ended_by == 0 && j->options.verbose)
         say_line("%s acquired after %s, kept by pid %d", j->options.name,
                  words_of_duration(j->held_at - j->began_at).text, (int)getpid());
-    int code = j->ended_by != 0 ? EXIT_SIGNAL + j->ended_by : print_hold(k);
-    if (code == 0 && !detach(k)) {
-        say_line("%s was not kept: %s", j->options.name, strerror(errno));
+    int         code   = j->ended_by != 0 ? EXIT_SIGNAL + j->ended_by : print_hold(k);
+    const char *failed = code == 0 ? detach(k) : NULL;
+    if (failed != NULL) {
+        say_line("%s was not kept: %s: %s", j->options.name, failed, strerror(errno));
         code = EXIT_FAILED;
     }
     if (code != 0) {

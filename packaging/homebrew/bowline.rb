@@ -2,6 +2,7 @@
 # `brew install --formula build-dist/bowline.rb` builds it.
 class Bowline < Formula
   desc "Locks by name, between threads, processes and machines"
+  homepage "@HOMEPAGE@"
   url "@URL@"
   sha256 "@SHA256@"
   license "MIT"

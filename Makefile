@@ -102,7 +102,7 @@ help:
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
-	@echo 'make check-all       every job of .ci/run, before a release (over an hour)'
+	@echo 'make check-all       every job of .ci/run, before a release (hours; as root, on Debian)'
 	@echo 'make torture         each allocation and system call fails once, under AddressSanitizer'
 	@echo 'make torture-tests   the same for every test program (20 minutes)'
 	@echo 'make soak            processes that share locks, under random faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
@@ -126,10 +126,10 @@ help:
 	@echo 'make bench-report    the same at length, written to docs/explanation/performance.md (eight minutes)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
-	@echo 'make deb             Debian packages, in build-deb/'
+	@echo 'make deb             Debian packages, in build-deb/; HOMEPAGE= is their field of that name'
 	@echo 'make static          bowline and bowline-lab as static binaries, in build-static/ (TLS=none: without OpenSSL)'
 	@echo 'make arm64           the same for arm64, in build-static-arm64/'
-	@echo 'make dist            a tarball of the last commit with its checksums, in build-dist/'
+	@echo 'make dist            a tarball of the last commit with its checksums, in build-dist/; DIST_URL= is where it will be'
 	@echo 'make check-static check-arm64 check-dist'
 	@echo '                     the static binary where nothing else is, the tests under qemu-user, a build from the tarball'
 	@echo 'make check-install check-package check-reproducible'
@@ -402,7 +402,7 @@ endif
 	@meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
 
-# The sources are copied first: nothing is left behind in the tree but build-deb/.
+# The sources are copied first: nothing is left behind in the tree but build-deb/. HOMEPAGE= is the address of the project.
 deb:
 	@tools/install-deps deb
 	@tools/make-deb

@@ -15,6 +15,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,7 +125,7 @@ static int count_threads_at_first(void **state)
 
     (void)pthread_create(&thread, NULL, say_who_and_end, &id);
     (void)pthread_join(thread, NULL);
-    while (tgkill(getpid(), id, 0) == 0) /* until it has left the thread list too */
+    while (syscall(SYS_tgkill, getpid(), id, 0) == 0) /* until it has left the thread list too */
         (void)usleep(1000);
     threads_at_first = count_threads();
     return 0;

@@ -12,7 +12,7 @@ LIMIT = 300
 
 # What the library may take from the C library unchanged: memory, text and numbers.
 PLAIN = re.compile(
-    r"(__|_)?(mem|str|bcmp|explicit_bzero|v?snprintf|isoc99_sscanf|ctype|errno_location|assert|stack_chk|to(upper|lower)|inet_)\w*"
+    r"(__|_)?(mem|str|bcmp|explicit_bzero|v?snprintf|isoc\d+_(sscanf|strto)|ctype|errno_location|assert|stack_chk|to(upper|lower)|inet_)\w*"
     r"|__u?(div|mod|divmod|mul|ashl|ashr|lshr)[sdt]i\d|_GLOBAL_OFFSET_TABLE_|gai_strerror|crc32\w*|sysconf|__sched_cpucount"
     r"|sigfillset|pthread_condattr_\w+|pthread_once|qsort"
 )

@@ -8,11 +8,13 @@
  * store has; its token makes the ticket a secret.  NAME goes on to the end and may have blanks.
  *
  * An export extends the hold first: so the lock lasts for a whole lease, replicas have it with
- * sync=, and a provisional grant is confirmed.
+ * sync=, and a provisional grant is confirmed.  What is passed on is the lock in the store, also if
+ * threads of this client hand it to each other.
  */
 #include "api/handles.h"
 #include "base/fault.h"
 #include "core/text.h"
+#include "runtime/local_groups.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -120,9 +122,21 @@ static int check_engine(const bwl_engine *engine, const char *name, bowline_erro
         why = "a lock of file: belongs to its process";
     else if (engine->kind == BWL_ENGINE_THREAD)
         why = "a lock of thread: belongs to its process";
-    else if (engine->kind != BWL_ENGINE_REDLOCK)
-        why = "several threads of this client share its hold";
     return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED, "%s cannot be passed on: %s", name, why);
+}
+
+/* locked: describes the hold for another client. */
+static int describe(bwl_passed_hold *ret_passed, bwl_lock *lock, bowline_error *reterr)
+{
+    bwl_lock *in_store = bwl_lock_in_store(lock);
+
+    if (bwl_hold_left(&lock->base.hold, bwl_shard_now(lock->shard)) <= 1 || in_store == NULL)
+        return bwl_report_loss(lock, reterr);
+    int status = check_engine(in_store->engine, lock->base.name, reterr);
+    if (status == BOWLINE_OK)
+        status = in_store->engine->passing->pass(&in_store->base, ret_passed, reterr);
+    ret_passed->fence = lock->base.hold.fence;
+    return status;
 }
 
 /* locked: ends the hold. */
@@ -134,46 +148,42 @@ static int give_up(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "something is being done with %s already: finish that first",
                         lock->base.name);
-    if (bwl_hold_left(&lock->base.hold, bwl_shard_now(lock->shard)) <= 1)
-        return bwl_report_loss(lock, reterr);
-    int status = lock->engine->passing->pass(&lock->base, &passed, reterr);
+    int status = describe(&passed, lock, reterr);
     if (status < 0)
         return status;
     (void)snprintf(ret_ticket, BOWLINE_TICKET_MAX,
                    TICKET_KIND " " TICKET_VERSION " %s %016" PRIx64 " %" PRIu64 " %s %s",
                    passed.protocol, passed.place, passed.fence, passed.value, lock->base.name);
     explicit_bzero(&passed, sizeof passed);
-    bwl_lock_give_up(lock);
+    bwl_lock_pass_on(lock);
     return BOWLINE_OK;
 }
 
-/* Whether it can be passed on at all: nothing must be sent for a lock that cannot. */
+/* locked: whether it can be passed on at all; nothing must be sent for a lock that cannot. */
 static int check_hold(bwl_lock *lock, bowline_error *reterr)
 {
     bwl_passed_hold passed;
 
-    BWL_CALL(lock->shard, reterr);
-    if (call.status < 0)
-        return call.status;
     if (lock->base.hold.request.rest_ms != 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "%s was acquired with once_ms or at_least_ms: only this client knows when "
                         "they end",
                         lock->base.name);
-    int status = check_engine(lock->engine, lock->base.name, reterr);
-    if (status == BOWLINE_OK)
-        status = lock->engine->passing->pass(&lock->base, &passed, reterr);
+    int status = describe(&passed, lock, reterr);
     explicit_bzero(&passed, sizeof passed);
     return status;
 }
 
-static int end_hold(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_error *reterr)
+/* NULL: only checks whether it can be passed on. */
+static int end_hold(bwl_lock *lock, char *ret_ticket, bowline_error *reterr)
 {
     bwl_shard *shard = lock->shard;
 
-    bwl_shard_enter(shard);
     BWL_CALL(shard, reterr);
-    int status = call.status < 0 ? call.status : give_up(lock, ret_ticket, reterr);
+    if (call.status < 0)
+        return call.status;
+    bwl_shard_enter(shard);
+    int status = ret_ticket != NULL ? give_up(lock, ret_ticket, reterr) : check_hold(lock, reterr);
     bwl_shard_leave(shard);
     return status;
 }
@@ -184,7 +194,7 @@ int bowline_hold_export(bowline_hold *hold, char ret_ticket[BOWLINE_TICKET_MAX],
     if (hold == NULL || ret_ticket == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_hold_export needs a hold, and a place for the ticket");
-    int status = check_hold(bwl_lock_of(hold), reterr);
+    int status = end_hold(bwl_lock_of(hold), NULL, reterr);
     if (status == BOWLINE_OK)
         status = bowline_extend(hold, 0, reterr);
     if (status == BOWLINE_OK)

@@ -148,6 +148,15 @@ void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_i
     }
 }
 
+void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n)
+{
+    assert(g->active == n && waiters[n].tag == 0);
+    assert(g->state == BWL_GROUP_HELD && g->extending == NO_WAITER);
+    g->active        = NO_WAITER;
+    g->state         = BWL_GROUP_NONE;
+    waiters[n].state = BWL_LOCAL_WAITER_EMPTY;
+}
+
 /* ---- from below ------------------------------------------------------------------------------ */
 
 static void end_leaver(bwl_group *g, bwl_local_waiter *waiters, bwl_outcome_kind kind)

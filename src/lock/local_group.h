@@ -19,6 +19,7 @@
  *      HELD --yielded--> ACQUIRING
  *      HELD, EXTENDING --no waiter is left--> RELEASING --> NONE
  *      HELD, EXTENDING --lost--> NONE
+ *      HELD --given up--> NONE            another client has it, and the other waiters wait
  *
  * The rules:
  *   - the waiters of a group get the lock in the order of their arrival;
@@ -126,6 +127,10 @@ void bwl_group_enqueue(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter
 void bwl_group_extend(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag,
                       bwl_ms lease_ms);
 void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag);
+
+/* The active waiter, without a command in flight, ends its hold and that in the store, which
+ * another client takes over.  No result follows. */
+void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n);
 
 /* ---- from below: what happens to the store hold ---------------------------------------------- */
 

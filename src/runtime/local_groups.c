@@ -324,6 +324,28 @@ static const bwl_lock_group_calls group_calls = {
     .closing   = closing,
 };
 
+/* ---- passing on ------------------------------------------------------------------------------ */
+
+void bwl_lock_pass_on(bwl_lock *lock)
+{
+    bwl_local_group *s = lock->group;
+
+    if (s == NULL) {
+        bwl_lock_give_up(lock);
+        return;
+    }
+    assert(lock->engine == &waiter_engine);
+    bwl_lock *store = s->store;
+    s->store        = NULL;
+    store->group    = NULL;
+    s->pins++;
+    bwl_group_give_up(&s->group, s->waiters, *(bwl_local_waiter_id *)lock->base.part);
+    bwl_lock_give_up(lock);
+    bwl_lock_give_up(store);
+    s->pins--;
+    run(s);
+}
+
 /* ---- joining --------------------------------------------------------------------------------- */
 
 static bool may_be_joined(const bwl_shard *shard)

@@ -23,3 +23,7 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 /* The lock that holds the name in the store for this one: itself, or that of its group.  NULL: none
  * at the moment. */
 bwl_lock *bwl_lock_in_store(bwl_lock *lock);
+
+/* As bwl_lock_give_up, with the lock in the store: other waiters of the group begin to wait in the
+ * store again. */
+void bwl_lock_pass_on(bwl_lock *lock);

@@ -160,6 +160,38 @@ QUEUE_TEST(waiters_of_many_clients_are_served_in_order)
     served_in_order(THE_ENGINE, false);
 }
 
+/* ---- passing on ------------------------------------------------------------------------------ */
+
+/* The client has used the name before, and uses it again: they share a lock in the store. */
+QUEUE_TEST(hold_that_waited_for_its_own_client_is_exported)
+{
+    bool               is_known = THE_ENGINE->has_lease;
+    bowline_client    *one      = engine_client(THE_ENGINE, NULL);
+    bowline_client    *two      = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *first    = must_acquire(one, engine_lock());
+    bowline_operation *next     = must_start(one, engine_lock(), 30000);
+    bowline_operation *last     = must_start(one, engine_lock(), 30000);
+    char               ticket[BOWLINE_TICKET_MAX];
+    bowline_error      error = { 0 };
+
+    must_release(first);
+    bowline_hold *hold   = must_finish(next);
+    uint64_t      fence  = bowline_hold_fence(hold);
+    int           status = bowline_hold_export(hold, ticket, &error);
+    assert_status(is_known ? BOWLINE_OK : BOWLINE_UNSUPPORTED, status, &error);
+    if (is_known) {
+        status = bowline_hold_import(&hold, two, ticket, NULL, &error);
+        assert_status(BOWLINE_OK, status, &error);
+        assert_int_equal(fence, bowline_hold_fence(hold));
+        assert_status(BOWLINE_BUSY, try_once(one, engine_lock()), NULL);
+        assert_int_equal(0, bowline_operation_done(last));
+    }
+    must_release(hold);
+    hold = must_finish(last);
+    assert_true(!THE_ENGINE->has_fence || bowline_hold_fence(hold) > fence);
+    must_release(hold);
+}
+
 /* ---- closing --------------------------------------------------------------------------------- */
 
 /* The lease is long: a lock that another client gets soon was released, and has not expired. */

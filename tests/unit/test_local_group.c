@@ -5,6 +5,7 @@
  * A row is a list of items.  Inputs are in small letters:
  *
  *      join N [L]  leave N  extend N L      waiter N sends a request with the next tag; L: lease
+ *      pass N                               waiter N passes its hold on to another client
  *      held U F    KIND                     a result of the store hold
  *      status U KIND                        its state, without a request
  *      +N                                   N ms pass
@@ -99,6 +100,8 @@ static void happens(const char *what)
                           count == 3 ? b : LEASE_MS);
     else if (strcmp(command, "leave") == 0)
         bwl_group_leave(&group, waiters, (bwl_local_waiter_id)a, ++tags);
+    else if (strcmp(command, "pass") == 0)
+        bwl_group_give_up(&group, waiters, (bwl_local_waiter_id)a);
     else if (strcmp(command, "extend") == 0)
         bwl_group_extend(&group, waiters, (bwl_local_waiter_id)a, ++tags, b);
     else if (strcmp(command, "held") == 0)
@@ -159,6 +162,9 @@ static const row rows[] = {
     { "single_waiter_gets_NOT_NOW", HANDOFFS_MS,
       "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
       "RELEASE; not_now; 1>2 NOT_NOW; OVER" },
+    { "hold_that_is_passed_on_is_acquired_again_for_the_next_waiter", HANDOFFS_MS,
+      "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; held 30000 7168; 1>0 HELD 30000 "
+      "7168; pass 1; ACQUIRE 30000; held 30000 9216; 2>0 HELD 30000 9216; pass 2; OVER" },
     { "waiter_in_the_middle_leaves", HANDOFFS_MS,
       "join 1; 1>1 QUEUED; ACQUIRE 30000; join 2; 2>2 QUEUED; join 3; 3>3 QUEUED; join 4; 4>4 "
       "QUEUED; held 30000 7168; 1>0 HELD 30000 7168; leave 3; 3>5 RELEASED; leave 1; 1>6 "

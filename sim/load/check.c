@@ -38,6 +38,7 @@ struct check_wait {
     int64_t      until;
     uint64_t     fence; /* the greatest that was known when it began */
     bool         is_alone;
+    bool         is_import; /* `fence` is that of the hold */
     unsigned     overtaken;
 };
 
@@ -48,6 +49,7 @@ static struct {
     uint64_t     fences[CHECK_NAMES_MAX]; /* the greatest of each name */
     check_faults faults[CHECK_CLASSES][CHECK_CLIENTS_MAX + 1];
     check_faults name_faults[CHECK_NAMES_MAX];
+    int64_t      passed_until[CHECK_NAMES_MAX];
     int64_t      restarted_at;
     int64_t      closed_at;
     int64_t      silent_since;
@@ -122,6 +124,11 @@ void check_fault(unsigned client, bool is_mild, bool begins)
 void check_fault_of_name(unsigned name, bool begins)
 {
     count_fault(&check.name_faults[name], begins);
+}
+
+bool check_excludes(void)
+{
+    return check.rules.excludes;
 }
 
 void check_restart(void)
@@ -200,6 +207,15 @@ check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms)
     return wait;
 }
 
+check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence)
+{
+    check_wait *wait = check_waits(name, process, 0);
+
+    wait->is_import = true;
+    wait->fence     = fence;
+    return wait;
+}
+
 void check_withdrawn(check_wait *wait)
 {
     wait->until = 0;
@@ -242,6 +258,13 @@ static void compare_fence(const check_wait *wait, uint64_t fence)
     bool     is_known  = check.rules.are_kept && wait->is_alone;
     uint64_t least     = is_strict ? check.fences[wait->name] : wait->fence;
 
+    if (wait->is_import) {
+        if (fence != wait->fence || (is_strict && fence < least))
+            check_fail("fence: lock %u, %s imported it with %" PRIu64 ", exported with %" PRIu64
+                       ", after %" PRIu64,
+                       wait->name, sim_process_name(wait->process), fence, wait->fence, least);
+        return;
+    }
     if ((is_strict || is_known) && fence <= least)
         check_fail("fence: lock %u, %s got %" PRIu64 " after %" PRIu64, wait->name,
                    sim_process_name(wait->process), fence, least);
@@ -296,7 +319,7 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
     if (relies(hold))
         compare_fence(wait, fence);
     compare_lease(hold);
-    if (check.rules.order_ns != SIM_NEVER)
+    if (check.rules.order_ns != SIM_NEVER && !wait->is_import)
         overtake(wait);
     sim_trace(10, wait->name, fence);
     forget(wait);
@@ -344,8 +367,22 @@ void check_over(check_hold *hold)
     free(hold);
 }
 
+void check_passed_on(unsigned name, int64_t least, int64_t most)
+{
+    bool    is_known = check.rules.left_ns != NULL && check_is_name_calm(name, sim_now());
+    int64_t ends     = is_known ? sim_now() + check.rules.left_ns(name) : most;
+
+    if (ends < least)
+        check_fail("ticket: lock %u was exported, and ends %" PRId64 " us too early", name,
+                   (least - ends) / SIM_US);
+    if (most > check.passed_until[name])
+        check.passed_until[name] = most;
+}
+
 bool check_is_relied_on(unsigned name)
 {
+    if (sim_now() < check.passed_until[name])
+        return true;
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (relies(hold))
             return true;

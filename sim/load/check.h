@@ -64,6 +64,9 @@ void check_fault_of_name(unsigned name, bool begins);
 /* Of one lock, of none, or of all. */
 bool check_is_name_calm(unsigned name, int64_t since);
 
+/* Two processes never hold the same lock. */
+bool check_excludes(void);
+
 /* The server dies.  When it is started again, what it had granted is renewed no more. */
 void check_restart(void);
 
@@ -79,6 +82,8 @@ bool check_is_calm(unsigned client, int64_t since, bool mild);
 
 /* An acquire or a yield begins, for wait_ms (below 0: without a limit). */
 check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms);
+/* An import begins, of a hold with this fence: it is the same period of holding. */
+check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence);
 /* It may lose its place from now on. */
 void check_withdrawn(check_wait *wait);
 /* It has ended without a grant. */
@@ -92,7 +97,10 @@ void check_longest(check_hold *hold, int64_t max_ms);
 void check_until(check_hold *hold, check_left left);
 /* It does not rely on it any more: a release began, or it has learned of a loss. */
 void check_over(check_hold *hold);
-/* Some process relies on the lock now; the process relies on some lock. */
+/* A hold was exported: the servers keep its lock until a time from `least` to `most`, by the clock
+ * of the world, if it is not imported. */
+void check_passed_on(unsigned name, int64_t least, int64_t most);
+/* Some process relies on the lock now, or may import it; the process relies on some lock. */
 bool check_is_relied_on(unsigned name);
 bool check_relies(const sim_process *process);
 /* A client closes; whether one has closed since that time. */

@@ -49,6 +49,7 @@ static void use_client(bowline_client *client)
     IS_FORKED(bowline_ping(client, 0, &error));
     IS_FORKED(bowline_client_stats(client, &stats, &error));
     IS_FORKED(bowline_acquire(&hold, client, "a", NULL, &error));
+    IS_FORKED(bowline_hold_import(&hold, client, "bowline-ticket", NULL, &error));
     IS_FORKED(bowline_acquire_start(&op, client, "a", NULL, &error));
     IS_FORKED(bowline_who(client, "a", &holder, &error));
     IS_FORKED(bowline_who_start(&op, client, "a", &error));
@@ -98,11 +99,13 @@ static void use_hold(bowline_hold *hold)
     bowline_operation *op    = NULL;
     bowline_error      error = { 0 };
     int                fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
+    char               ticket[BOWLINE_TICKET_MAX];
 
     RETURNS(0, bowline_hold_left_ms(hold));
     RETURNS(0, bowline_hold_inherit_fds(hold, fds));
     IS_FORKED(bowline_hold_check(hold, &error));
     IS_FORKED(bowline_hold_lost_fd(hold, &error));
+    IS_FORKED(bowline_hold_export(hold, ticket, &error));
     IS_FORKED(bowline_extend(hold, 0, &error));
     IS_FORKED(bowline_extend_start(&op, hold, 0, &error));
     IS_FORKED(bowline_yield(hold, BOWLINE_FOREVER, &error));

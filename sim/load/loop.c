@@ -3,8 +3,11 @@
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
 #include "sim/load/forked.h"
+#include "sim/load/tickets.h"
 
 #include <assert.h>
+
+enum { IMPORT_MS = 300 /* the loop is blocked meanwhile */ };
 
 typedef enum activity_state {
     ACTIVITY_IDLE = 1,
@@ -36,7 +39,8 @@ typedef struct activity {
 typedef struct loop {
     load_program *program;
     activity      activities[LOAD_ACTIVITIES_MAX];
-    unsigned      pauses; /* of its process, when last checked */
+    unsigned      pauses;      /* of its process, when last checked */
+    bool          has_blocked; /* since then */
 } loop;
 
 /* ---- the steps of an activity ---------------------------------------------------------------- */
@@ -114,7 +118,7 @@ static bool has_begun(loop *c, activity *a, activity_state state, int status,
 /* Since the time limits were last set: they do not count then. */
 static bool was_paused(const loop *c)
 {
-    return c->pauses != sim_process_pauses(c->program->process);
+    return c->has_blocked || c->pauses != sim_process_pauses(c->program->process);
 }
 
 /* The operation has ended. */
@@ -341,6 +345,38 @@ static void fork_child(loop *c)
     load_fork(c->program, all, c->program->plan.activities);
 }
 
+static void pass_on(loop *c, activity *a)
+{
+    bool is_over = load_export(c->program, a->hold, a->name);
+
+    c->has_blocked = true;
+    if (!is_over) {
+        plan_hold(c, a);
+        return;
+    }
+    drop_claim(a);
+    become_idle(c, a);
+}
+
+static void import(loop *c, activity *a)
+{
+    int64_t       wait_ms = (int64_t)load_draw(c->program, 2) * IMPORT_MS;
+    load_imported taken;
+    bool          is_held = load_import(c->program, wait_ms, &taken);
+
+    c->has_blocked = true;
+    if (!is_held) {
+        become_idle(c, a);
+        return;
+    }
+    a->hold        = taken.hold;
+    a->claim       = taken.claim;
+    a->name        = taken.name;
+    a->max_hold_ms = taken.max_hold_ms;
+    bowline_hold_set_data(a->hold, a);
+    plan_release(c, a);
+}
+
 static void hold_on(loop *c, activity *a)
 {
     if (load_forks(c->program))
@@ -348,6 +384,10 @@ static void hold_on(loop *c, activity *a)
     if (load_own_ms(c->program) >= a->until || c->program->stops ||
         bowline_hold_left_ms(a->hold) == 0) {
         begin_release(c, a);
+        return;
+    }
+    if (c->program->plan.ticket_ms > 0 && load_draw(c->program, 4) == 0) {
+        pass_on(c, a);
         return;
     }
     switch (load_draw(c->program, 4)) {
@@ -366,6 +406,8 @@ static void do_step(loop *c, activity *a)
     case ACTIVITY_IDLE:
         if (c->program->stops)
             a->next_at = INT64_MAX;
+        else if (load_has_ticket(c->program))
+            import(c, a);
         else if (load_draw(c->program, 16) == 0)
             begin_query(c, a);
         else
@@ -455,7 +497,8 @@ static void look_at(loop *c, activity *a)
     }
     if (c->program->stops && a->state == ACTIVITY_HOLDING)
         begin_release(c, a);
-    if (load_own_ms(c->program) >= a->next_at)
+    if (load_own_ms(c->program) >= a->next_at ||
+        (a->state == ACTIVITY_IDLE && load_has_ticket(c->program)))
         do_step(c, a);
     if (a->op != NULL && load_own_ms(c->program) > a->limit_at && !was_paused(c))
         load_check_time(c->program, &a->call);
@@ -484,6 +527,8 @@ static int next_wait(const loop *c)
         if (a->op != NULL && a->limit_at < next)
             next = a->limit_at + 1;
     }
+    if (c->program->plan.ticket_ms > 0 && next - now > load_ticket_pause_ms(c->program))
+        next = now + load_ticket_pause_ms(c->program);
     if (next <= now)
         return 0;
     return next - now > 60000 ? 60000 : (int)(next - now);
@@ -499,10 +544,11 @@ static void close_client(loop *c)
     load_close(c->program);
 }
 
-/* After a pause of the process, time limits count from now. */
+/* After a pause of the process, or a call that blocks, time limits count from now. */
 static void excuse(loop *c)
 {
-    c->pauses = sim_process_pauses(c->program->process);
+    c->pauses      = sim_process_pauses(c->program->process);
+    c->has_blocked = false;
     for (unsigned i = 0; i < c->program->plan.activities; i++) {
         activity *a = &c->activities[i];
         if (a->op == NULL || a->limit_at == INT64_MAX)

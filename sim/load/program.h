@@ -32,13 +32,15 @@ typedef struct load_plan {
     int64_t     step_ms; /* the activities act together, once in this time; 0: each for itself */
     uint32_t    lease_ms;
     uint32_t    reply_ms;
-    uint32_t    late_ms;    /* an operation may end so late beyond what is documented */
-    uint32_t    calm_ms;    /* without faults it ends so long after its wait, at most */
-    unsigned    closes_in;  /* one activity of so many closes the client; 0: never */
-    int64_t     fork_ms;    /* it forks a child so long after its start; 0: never */
-    bool        is_beside;  /* others take these names with another protocol */
-    bool        no_renewal; /* every second hold is kept to its end */
-    bool        has_breaks; /* holds are broken */
+    uint32_t    late_ms;   /* an operation may end so late beyond what is documented */
+    uint32_t    calm_ms;   /* without faults it ends so long after its wait, at most */
+    unsigned    closes_in; /* one activity of so many closes the client; 0: never */
+    int64_t     fork_ms;   /* it forks a child so long after its start; 0: never */
+    int64_t     ticket_ms; /* holds are passed on, and it looks for tickets so often; 0: never */
+    int64_t ticket_break;  /* connections break so many ns after an import begins; 0: they do not */
+    bool    is_beside;     /* others take these names with another protocol */
+    bool    no_renewal;    /* every second hold is kept to its end */
+    bool    has_breaks;    /* holds are broken */
 } load_plan;
 
 typedef struct load_counts {
@@ -49,6 +51,8 @@ typedef struct load_counts {
     uint64_t queries;
     uint64_t releases;
     uint64_t breaks;
+    uint64_t exports;
+    uint64_t imports;
 } load_counts;
 
 /* Of all these kinds together. */
@@ -76,6 +80,7 @@ typedef struct load_call {
     int64_t     since;    /* by the clock of the world */
     int64_t     wait_ms;  /* of an acquire or a yield; else 0 */
     unsigned    name;     /* of its lock; CHECK_NO_NAME */
+    int         also;     /* a status that it may have, beside those of every call; 0: none */
 } load_call;
 
 uint64_t load_draw(load_program *program, uint64_t below); /* 0: 0 */

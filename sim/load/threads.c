@@ -2,6 +2,7 @@
 
 #include "lab/base/memory.h"
 #include "sim/load/forked.h"
+#include "sim/load/tickets.h"
 
 #include <assert.h>
 
@@ -169,6 +170,47 @@ static void release(worker *w)
         flush_releases(w);
 }
 
+/* True: it does not hold the lock any more. */
+static bool pass_on(worker *w)
+{
+    if (!load_export(w->program, w->hold, w->name))
+        return false;
+    drop_claim(w);
+    return true;
+}
+
+static bool import(worker *w)
+{
+    load_program *p       = w->program;
+    int64_t       wait_ms = load_draw(p, 2) == 0 ? BOWLINE_NO_WAIT : load_yield_wait_ms(p);
+    load_imported taken;
+
+    if (!load_import(p, wait_ms, &taken))
+        return false;
+    w->hold        = taken.hold;
+    w->claim       = taken.claim;
+    w->name        = taken.name;
+    w->max_hold_ms = taken.max_hold_ms;
+    return true;
+}
+
+/* It ends when there is a ticket. */
+static void pause_between(worker *w)
+{
+    load_program *p     = w->program;
+    int64_t       ms    = (int64_t)load_draw(p, (uint64_t)p->plan.pause_ms + 1);
+    int64_t       until = load_own_ms(p) + ms;
+
+    if (p->plan.ticket_ms == 0)
+        sleep_ms(w, ms);
+    else
+        for (int64_t rest;
+             (rest = until - load_own_ms(p)) > 0 && !p->stops && !load_has_ticket(p);) {
+            int64_t look_ms = load_ticket_pause_ms(p);
+            sleep_ms(w, rest < look_ms ? rest : look_ms);
+        }
+}
+
 /* True: the lock is still held. */
 static bool work(worker *w)
 {
@@ -197,6 +239,10 @@ static bool work(worker *w)
             if (!yield(w))
                 return false;
             break;
+        case 4:
+            if (p->plan.ticket_ms > 0 && pass_on(w))
+                return false;
+            break;
         default: break;
         }
     }
@@ -209,9 +255,10 @@ static void *run(void *arg)
     load_program *p = w->program;
 
     while (!p->stops) {
-        if (acquire(w) && work(w))
+        bool holds = load_has_ticket(p) ? import(w) : acquire(w);
+        if (holds && work(w))
             release(w);
-        sleep_ms(w, (int64_t)load_draw(p, (uint64_t)p->plan.pause_ms + 1));
+        pause_between(w);
     }
     return NULL;
 }

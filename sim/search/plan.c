@@ -50,7 +50,9 @@ enum {
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
 
-#define FORKS UINT64_C(0x666f726b) /* any number */
+/* Any numbers. */
+#define FORKS   UINT64_C(0x666f726b)
+#define TICKETS UINT64_C(0x7469636b)
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -270,6 +272,15 @@ static bool has(const sim_plan *plan, plan_fault_kind kind)
             return true;
     }
     return false;
+}
+
+static bool has_only(const sim_plan *plan, plan_fault_kind kind)
+{
+    for (unsigned i = 0; i < plan->faults_count; i++) {
+        if (plan->faults[i].kind != kind)
+            return false;
+    }
+    return plan->faults_count > 0;
 }
 
 /* A world for faults that are noticed only while nothing else disturbs the clients: they come when
@@ -502,6 +513,27 @@ static void draw_forks(sim_plan *plan)
     }
 }
 
+/* Likewise.  Programs that act together in steps do not block, and redlock has no tickets.  What an
+ * import without a reply has done shows where nothing but connections breaks. */
+static void draw_tickets(sim_plan *plan)
+{
+    uint64_t dice     = plan->seed ^ TICKETS;
+    uint32_t shortest = longest_lease_ms(plan);
+    bool     breaks   = has_only(plan, FAULT_RESET);
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        if (plan->clients[i].load.lease_ms < shortest)
+            shortest = plan->clients[i].load.lease_ms;
+    }
+    if (draw(&dice, breaks ? 2 : 4) != 0 || plan->clients[0].load.step_ms > 0 ||
+        plan->servers.topology == SIM_REDLOCK)
+        return;
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        plan->clients[i].load.ticket_ms    = 1 + shortest / (breaks ? 16 : 2);
+        plan->clients[i].load.ticket_break = breaks ? 2 * plan->network.delay_max_ns : 0;
+    }
+}
+
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
@@ -535,6 +567,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     forbid_info(ret_plan, &more);
     adapt_clients(ret_plan);
     draw_forks(ret_plan);
+    draw_tickets(ret_plan);
 }
 
 /* The new primary has every lock: all replicas have it, or the best of them, which was chosen by an
@@ -635,37 +668,4 @@ unsigned sim_plan_copies(const sim_plan *plan)
         plan->servers.topology == SIM_CLUSTER || strstr(plan->clients[0].url, "profile=") != NULL)
         return 0;
     return plan->servers.topology == SIM_REDLOCK ? plan->servers.primaries / 2 + 1 : 1 + plan->sync;
-}
-
-void sim_plan_print(const sim_plan *plan, FILE *out)
-{
-    const sim_network_settings *n = &plan->network;
-    const sim_deploy_plan      *s = &plan->servers;
-
-    (void)fprintf(out,
-                  "seed %" PRIu64 "\n%s: %u servers, version %d, disk %d\nlength_ms %" PRId64 "\n",
-                  plan->seed, sim_topology_name(s->topology), sim_deploy_count(s), (int)s->version,
-                  (int)s->disk, plan->length_ms);
-    (void)fprintf(out,
-                  "network %" PRId64 "..%" PRId64 " ns, slow 1/%" PRIu32 " %" PRId64
-                  " ns, split 1/%" PRIu32 ", short 1/%" PRIu32 ", room %" PRIu32 "\n",
-                  n->delay_min_ns, n->delay_max_ns, n->slow_in, n->slow_ns, n->split_in,
-                  n->short_in, n->send_room);
-    for (unsigned i = 0; i < plan->clients_count; i++) {
-        const plan_client *c = &plan->clients[i];
-        (void)fprintf(
-            out,
-            "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
-            " ms, lease %" PRIu32 " ms, closes 1/%u, fork %" PRId64 " ms, rate %" PRId32 " ppm\n",
-            i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
-            c->load.lease_ms, c->load.closes_in, c->load.fork_ms, c->rate_ppm);
-    }
-    for (unsigned i = 0; i < plan->faults_count; i++) {
-        const plan_fault *f = &plan->faults[i];
-        (void)fprintf(out,
-                      "fault %u: %s at %" PRId64 " ms for %" PRId64
-                      " ms, target %u, server %u, %" PRId64 "\n",
-                      i, sim_fault_name(f->kind), f->at_ms, f->length_ms, f->target, f->server,
-                      f->amount);
-    }
 }

@@ -221,6 +221,73 @@ TEST(lock_uses_as_much_memory_as_a_plain_set)
     (void)server_ask(redis, "DEL bowline:{nightly-report-1}");
 }
 
+/* ---- what people see ------------------------------------------------------------------------- */
+
+/* No KEYS, one SCAN for 250 keys, one script for each held lock. */
+TEST(list_costs_one_scan_for_250_keys)
+{
+    enum { OTHERS = 5000, HELD = 40, SCANS_MAX = (OTHERS + 2 * HELD) / 250 + 1, BYTES_EACH = 200 };
+    static bowline_hold *holds[HELD];
+    bowline_list        *list   = NULL;
+    bowline_holder       holder = { .size = sizeof holder };
+    unsigned             all    = 0;
+    char                 name[20];
+
+    (void)server_ask(redis, "EVAL 'for i = 1, %d do redis.call(\"SET\", \"o\" .. i, i) end' 0",
+                     OTHERS);
+    for (unsigned i = 0; i < HELD; i++) {
+        (void)snprintf(name, sizeof name, "held %u", i);
+        holds[i] = must_acquire(client, name);
+    }
+    bowline_client *other = must_open(url);
+    assert_status(BOWLINE_OK, bowline_ping(other, 0, NULL), NULL);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    assert_status(BOWLINE_OK, bowline_list_start(&list, other, "held *", NULL), NULL);
+    while (bowline_list_next(&holder, list, NULL) == 1)
+        all++;
+    bowline_list_free(list);
+    const char *sent = strstr(server_ask(redis, "INFO stats"), "total_net_input_bytes:");
+    assert_int_equal(all, HELD);
+    assert_int_equal(server_command_count(redis, "keys"), 0);
+    assert_in_range(server_command_count(redis, "scan"), OTHERS / 250, SCANS_MAX);
+    assert_in_range(server_command_count(redis, "dbsize"), 1, SCANS_MAX);
+    assert_int_equal(scripts_run(redis), HELD);
+    assert_in_range(atol(sent + 22), 1, (SCANS_MAX + HELD) * BYTES_EACH + 2000); /* a script */
+    for (unsigned i = 0; i < HELD; i++)
+        must_release(holds[i]);
+    (void)server_ask(redis, "EVAL 'for i = 1, %d do redis.call(\"DEL\", \"o\" .. i) end' 0",
+                     OTHERS);
+    bowline_close(other);
+}
+
+/* The server has lost what was published, and ends the connections. */
+TEST(hold_is_shown_again_after_a_reconnect)
+{
+    enum { PID = 4711 };
+    bowline_holder  holder = { .size = sizeof holder };
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    assert_status(BOWLINE_OK, bowline_hold_set_command(hold, PID, NULL), NULL);
+    for (unsigned round = 0; round < 2; round++) {
+        for (int64_t end = clock_ms() + 10000; holder.since_ms == 0 && clock_ms() < end;)
+            assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+        assert_int_equal(holder.command_pid, PID);
+        assert_int_equal(holder.fence, bowline_hold_fence(hold));
+        assert_int_equal(holder.pid, getpid());
+        assert_true(holder.since_ms > 0);
+        (void)server_ask(redis,
+                         "EVAL 'for _, key in ipairs(redis.call(\"KEYS\", \"bowline:who:*\")) "
+                         "do redis.call(\"DEL\", key) end' 0");
+        assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+        assert_int_equal(holder.command_pid, 0);
+        server_hang_up(redis);
+        assert_status(BOWLINE_OK, bowline_ping(other, 10000, NULL), NULL);
+    }
+    must_release(hold);
+    bowline_close(other);
+}
+
 /* ---- dead waiters ---------------------------------------------------------------------------- */
 
 static void add_dead_waiters(int count)

@@ -6,6 +6,7 @@
  * keys in failovers, and silences sentinels.
  */
 #include "tests/lib/attempt.h"
+#include "tests/lib/queue_state.h"
 #include "tests/lib/server.h"
 #include "tests/lib/suite.h"
 
@@ -94,6 +95,22 @@ static void must_extend_in_failover(bowline_hold *hold)
     assert_status(BOWLINE_OK, status, NULL);
 }
 
+/* Reads a list up to the limit or its end; returns how many names there were. */
+static unsigned read_list(bowline_list *list, uint64_t limit, int wanted)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    unsigned       count  = 0;
+    int            status;
+
+    bowline_list_limit(list, limit);
+    while ((status = bowline_list_next(&holder, list, NULL)) == 1) {
+        assert_string_equal(holder.name, "x");
+        count++;
+    }
+    assert_status(wanted, status, NULL);
+    return count;
+}
+
 /* ---- failover -------------------------------------------------------------------------------- */
 
 FIXTURE(begin, end)
@@ -108,7 +125,11 @@ TEST(hold_is_kept_when_its_primary_is_killed)
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
+    bowline_list   *list   = NULL;
 
+    (void)server_ask(primary, "EVAL 'for i = 1, 2000 do redis.call(\"SET\", \"o\" .. i, i) end' 0");
+    assert_status(BOWLINE_OK, bowline_list_start(&list, other, NULL, NULL), NULL);
+    unsigned listed = read_list(list, 1001, BOWLINE_TIMEOUT); /* the cursor is of this server */
     assert_true(server_comes_to(replica, "1", "EXISTS bowline:{x}"));
     server_kill(primary);
     replica_becomes_primary();
@@ -117,6 +138,10 @@ TEST(hold_is_kept_when_its_primary_is_killed)
     assert_status(BOWLINE_TIMEOUT, acquire_within(&second, other, "x", 500, NULL), NULL);
     assert_int_equal(bowline_hold_fence(hold), fence);
     assert_true(bowline_hold_left_ms(hold) > 0);
+    (void)server_ask(replica, "CONFIG RESETSTAT");
+    assert_int_equal(listed + read_list(list, 0, 0), 1);
+    assert_true(server_command_count(replica, "scan") >= 2000 / 250 - 1); /* from the beginning */
+    bowline_list_free(list);
     must_release(hold);
     second = must_acquire_within(other, "x", LONG_MS);
     assert_true(bowline_hold_fence(second) > fence);

@@ -157,3 +157,55 @@ TEST(sync_acquire_returns_when_the_replica_has_the_key)
         bowline_close(client);
     }
 }
+
+/* A list, a ticket, and a period, which only protocol queue keeps. */
+TEST(sync_covers_what_outlives_a_client)
+{
+    static const char *const options[] = { "sync=1", "sync=1&protocol=token" };
+
+    for (unsigned i = 0; i < COUNT_OF(options); i++) {
+        char            ticket[BOWLINE_TICKET_MAX];
+        bowline_holder  holder = { .size = sizeof holder };
+        bowline_list   *list   = NULL;
+        bowline_client *client = must_open_url("%s?%s", primary->tcp_url, options[i]);
+        bowline_client *other  = must_open_url("%s?%s", primary->tcp_url, options[i]);
+        bowline_hold   *hold   = must_acquire(client, "x");
+
+        assert_status(BOWLINE_OK, bowline_list_start(&list, other, NULL, NULL), NULL);
+        assert_int_equal(bowline_list_next(&holder, list, NULL), 1);
+        assert_string_equal(holder.name, "x");
+        assert_int_equal(bowline_list_next(&holder, list, NULL), 0);
+        bowline_list_free(list);
+
+        assert_status(BOWLINE_OK, bowline_hold_export(hold, ticket, NULL), NULL);
+        assert_non_null(strstr(ticket, server_ask(replica, "GET bowline:{x}")));
+        server_signal(replica, SIGSTOP); /* no import counts, and none uses the ticket up */
+        int status = bowline_hold_import(&hold, other, ticket, NULL, NULL);
+        assert_true(status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN);
+        server_signal(replica, SIGCONT);
+        bowline_close(client);
+        assert_true(server_comes_to(primary, "0", "EXISTS bowline:{x}"));
+        client = must_open_url("%s?%s", primary->tcp_url, options[i]);
+        hold   = must_acquire(client, "x");
+        assert_status(BOWLINE_OK, bowline_hold_export(hold, ticket, NULL), NULL);
+        assert_status(BOWLINE_OK, bowline_hold_import(&hold, other, ticket, NULL, NULL), NULL);
+        assert_null(strstr(ticket, server_ask(replica, "GET bowline:{x}")));
+        must_release(hold);
+
+        for (unsigned end = 0; i == 0 && end < 2; end++) {
+            int taken =
+                bowline_acquire(&hold, client, "p", BOWLINE_ACQUIRE(.at_least_ms = LONG_MS), NULL);
+            assert_status(BOWLINE_OK, taken, NULL);
+            assert_true(atol(server_ask(replica, "PTTL bowline:{p}")) > SHORTER_MS);
+            assert_status(BOWLINE_OK, end == 0 ? bowline_release_nowait(hold, NULL) : BOWLINE_OK,
+                          NULL);
+            bowline_close(client);
+            assert_true(server_comes_to(replica, "b1:=", "GET bowline:{p}"));
+            assert_status(BOWLINE_BUSY, try_once(other, "p"), NULL);
+            (void)server_ask(primary, "DEL bowline:{p}");
+            client = must_open_url("%s?%s", primary->tcp_url, options[i]);
+        }
+        bowline_close(client);
+        bowline_close(other);
+    }
+}

@@ -37,10 +37,12 @@ const option_table watch_table = {
               "bowline watch --json nightly | jq .      for a program\n"
               "\n",
     .after  = "\n"
-              "Events: held, free (at the start, and after a failed look); waiting (another\n"
-              "number of clients waits); acquired; released; broken (by bowline break); lost (its\n"
-              "lease has ended); ended (released or lost: no look was possible meanwhile);\n"
-              "unreachable.  A hold that begins and ends between two looks is not seen.\n"
+              "Events: held, free, done (at the start, and after a failed look); done, later free\n"
+              "(no one holds it, and --once-per or --at-least keeps it taken for a time); waiting\n"
+              "(another number of clients waits); acquired; released; broken (by bowline break);\n"
+              "lost (its lease has ended); ended (released or lost: no look was possible\n"
+              "meanwhile); unreachable.  A hold that begins and ends between two looks is not\n"
+              "seen.\n"
               "\n"
               "Exit: 0 --until has happened; 125 the first look failed.  Ctrl-C ends it.\n",
 };
@@ -49,6 +51,7 @@ const option_table watch_table = {
 typedef enum watch_event {
     WATCH_HELD = 1,
     WATCH_FREE,
+    WATCH_DONE,
     WATCH_WAITING,
     WATCH_ACQUIRED,
     WATCH_RELEASED,
@@ -58,8 +61,9 @@ typedef enum watch_event {
     WATCH_UNREACHABLE,
 } watch_event;
 
-static const char *const event_names[] = { "",         "held",   "free", "waiting", "acquired",
-                                           "released", "broken", "lost", "ended",   "unreachable" };
+static const char *const event_names[] = { "",        "held",     "free",       "done",
+                                           "waiting", "acquired", "released",   "broken",
+                                           "lost",    "ended",    "unreachable" };
 
 typedef struct watcher {
     look *look;
@@ -193,21 +197,30 @@ static void see_again(watcher *w, sight *now)
         *now = later;
 }
 
+static watch_event state_of(const bowline_holder *h)
+{
+    if (h->held != 0)
+        return WATCH_HELD;
+    return h->done != 0 ? WATCH_DONE : WATCH_FREE;
+}
+
 static void say_changes(watcher *w, sight *now)
 {
-    const bowline_holder *was = &w->before.holder;
-    const bowline_holder *is  = &now->holder;
-    hold_end              end = change_between(&w->before, now);
+    const bowline_holder *was    = &w->before.holder;
+    const bowline_holder *is     = &now->holder;
+    hold_end              end    = change_between(&w->before, now);
+    watch_event           before = end == HOLD_GOES_ON ? state_of(was) : WATCH_FREE;
 
     say_end(w, now, end);
-    if (was->held == 0 || end != HOLD_GOES_ON)
+    if (before != WATCH_HELD)
         see_again(w, now);
-    if (is->held != 0 && (was->held == 0 || end != HOLD_GOES_ON) && w->before.seen_at > 0)
+    watch_event state = state_of(is);
+    if (state == WATCH_HELD && before != WATCH_HELD && w->before.seen_at > 0)
         say(w, WATCH_ACQUIRED, is, NULL);
-    else if (w->is_known && end == HOLD_GOES_ON && was->waiting != is->waiting)
+    else if (state != before || (!w->is_known && end == HOLD_GOES_ON))
+        say(w, state, state != WATCH_FREE ? is : NULL, NULL);
+    else if (end == HOLD_GOES_ON && was->waiting != is->waiting)
         say(w, WATCH_WAITING, is, NULL);
-    else if (!w->is_known && end == HOLD_GOES_ON)
-        say(w, is->held != 0 ? WATCH_HELD : WATCH_FREE, is->held != 0 ? is : NULL, NULL);
 }
 
 static bool is_until(const watcher *w, const char *state)
@@ -231,7 +244,7 @@ static bool look_again(watcher *w, failure *reterr)
     say_changes(w, &now);
     w->before   = now;
     w->is_known = true;
-    if (is_until(w, now.holder.held != 0 ? "held" : "free"))
+    if (is_until(w, event_names[state_of(&now.holder)]))
         w->is_over = true;
     return true;
 }

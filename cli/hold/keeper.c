@@ -311,6 +311,8 @@ static int hold_on(keeper *k)
     if (j->ended_by == 0 && j->options.verbose)
         say_line("%s acquired after %s, kept by pid %d", j->options.name,
                  words_of_duration(j->held_at - j->began_at).text, (int)getpid());
+    /* (void): a hint for people. */
+    (void)bowline_hold_set_command(j->hold, j->options.hold.pid, NULL);
     int         code   = j->ended_by != 0 ? EXIT_SIGNAL + j->ended_by : print_hold(k);
     const char *failed = code == 0 ? detach(k) : NULL;
     if (failed != NULL) {

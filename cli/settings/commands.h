@@ -111,11 +111,11 @@
     PLACE_OPTIONS(X)                                                               \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define WATCH_OPTION_MAP(X)                                                             \
-    X(UNTIL, 0, "until", "held|free|acquired|released|broken|lost", "end then, with 0") \
-    X(EVERY, 0, "every", "TIME", "time between two looks (500ms)")                      \
-    X(JSON, 0, "json", NULL, "write each event as a line of JSON")                      \
-    PLACE_OPTIONS(X)                                                                    \
+#define WATCH_OPTION_MAP(X)                                                                  \
+    X(UNTIL, 0, "until", "held|free|done|acquired|released|broken|lost", "end then, with 0") \
+    X(EVERY, 0, "every", "TIME", "time between two looks (500ms)")                           \
+    X(JSON, 0, "json", NULL, "write each event as a line of JSON")                           \
+    PLACE_OPTIONS(X)                                                                         \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define TOP_OPTION_MAP(X)                                                         \

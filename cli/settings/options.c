@@ -270,8 +270,8 @@ static int read_policy(lost_policy *ret_policy, const char *value, failure *rete
 
 static int read_until(const char **ret_event, const char *value, failure *reterr)
 {
-    static const char *const names[] = { "held",   "free", "acquired", "released",
-                                         "broken", "lost", NULL };
+    static const char *const names[] = { "held",     "free",   "done", "acquired",
+                                         "released", "broken", "lost", NULL };
     int                      i       = read_choice("--until", "event", value, names, reterr);
 
     if (i < 0)

@@ -411,10 +411,10 @@ typedef struct bowline_holder {
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
 
-/* Publishes that the hold works for this process, a child of the caller: command_pid of its holder
- * is `pid`.  0: for none.  It is a hint for people.  With protocol queue it is sent without waiting
- * for the reply, published again after a failover, and deleted with the hold.  file: shows only a
- * child of the process that has the lock.  No effect on thread: and with other protocols.
+/* Publishes that the hold works for this process, such as a child of the caller: command_pid of its
+ * holder is `pid`.  0: for none.  It is a hint for people.  With protocol queue it is sent without
+ * waiting for the reply, published again after a failover, and deleted with the hold.  file: shows
+ * only a child of the process that has the lock.  No effect on thread: and with other protocols.
  * LOST: the lock is not held.  USAGE (a pid below 0), FORKED.  Never blocks.  Any thread. */
 BOWLINE_API int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowline_error *reterr);
 

@@ -35,15 +35,15 @@ static int check_rest(const bowline_acquire_options *o, const bwl_shard *shard,
     if (!engine->has_lease)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "a lock of %s: ends with its process, so nothing keeps it taken for a "
-                        "period  use the URL of a Redis server: redis://HOST",
+                        "period.  Use the URL of a Redis server: redis://HOST",
                         engine->scheme);
     if (engine->kind == BWL_ENGINE_REDLOCK)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                        "the servers of %s: do not keep a lock taken for a period  use "
+                        "the servers of %s: do not keep a lock taken for a period.  Use "
                         "redis://HOST, redis+sentinel:// or redis+cluster://",
                         engine->scheme);
     return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                    "protocol %s does not keep a lock taken for a period  remove protocol=, "
+                    "protocol %s does not keep a lock taken for a period.  Remove protocol=, "
                     "profile= and token= from the URL: protocol queue does",
                     protocol->name);
 }

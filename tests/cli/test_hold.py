@@ -9,49 +9,12 @@ import subprocess
 
 import pytest
 
-from cluster_nodes import cluster_nodes
-from doctor_bill import free_port
-from own_directory import own_directory
-from own_redis import LIMIT, Redis, need_redis, wait_for
-from own_sentinel import Sentinel
-
-STORES = ["file", "redis", "sentinel", "cluster"]
-SERVERS = STORES[1:]
-
-
-class Store:
-    def __init__(self, url=None, cli=None):
-        self.url = url
-        self.cli = cli  # None: of a cluster
-
-
-@contextlib.contextmanager
-def open_store(kind):
-    if kind == "file":
-        yield Store()
-        return
-    need_redis()
-    with contextlib.ExitStack() as stack:
-        if kind == "cluster":
-            nodes = stack.enter_context(cluster_nodes())
-            yield Store(f"redis+cluster://127.0.0.1:{nodes[0].port}", lambda *words: nodes[0].cli("-c", *words))
-            return
-        root = stack.enter_context(own_directory("bowline-hold-"))
-        port = free_port()
-        server = Redis(root, "--port", str(port), "--bind", "127.0.0.1")
-        stack.callback(server.stop)
-        url = server.url
-        if kind == "sentinel":
-            sentinel = Sentinel(root, port)
-            stack.callback(sentinel.stop)
-            url = f"redis+sentinel://127.0.0.1:{sentinel.port}/mymaster"
-        yield Store(url, server.cli)
-
+from own_redis import LIMIT, wait_for
+from own_store import STORES, open_store
 
 @pytest.fixture(scope="module", params=STORES)
 def store(request):
     with open_store(request.param) as opened:
-        opened.kind = request.param
         yield opened
 
 

@@ -22,6 +22,7 @@ SPEC.loader.exec_module(rules)
 COMPILER = shlex.split(os.environ.get("BOWLINE_CC", "cc"))
 # Instrumented programs call the sanitizer: the symbols of the archive itself are then not visible.
 INSTRUMENTED = os.environ.get("BOWLINE_SANITIZE", "none") != "none" or os.environ.get("BOWLINE_COVERAGE") == "true"
+plain_build = pytest.mark.skipif(INSTRUMENTED, reason="instrumented build")
 
 
 def no_complaints(complaints):
@@ -51,57 +52,30 @@ def put(root, name, text):
 # This tree.
 
 
-def test_includes_point_downwards():
-    no_complaints(rules.check_includes(ROOT, rules.OWED))
+@pytest.mark.parametrize(
+    "check",
+    [
+        rules.check_includes, rules.check_sizes, rules.check_comments, rules.check_asserts, rules.check_first_lines,
+        rules.check_words, rules.check_unknown_words, rules.check_unit_is_pure, rules.check_listed,
+    ],
+    ids=lambda check: check.__name__,
+)  # fmt: skip
+def test_this_tree_follows_the_rule(check):
+    no_complaints(check(ROOT, rules.OWED) if check == rules.check_includes else check(ROOT))
 
 
-def test_files_functions_and_lines_are_short():
-    no_complaints(rules.check_sizes(ROOT))
-
-
-def test_comments_are_block_comments_without_open_tasks():
-    no_complaints(rules.check_comments(ROOT))
-
-
-def test_pointers_are_asserted_before_they_are_followed():
-    no_complaints(rules.check_asserts(ROOT))
-
-
-def test_every_file_begins_with_its_purpose():
-    no_complaints(rules.check_first_lines(ROOT))
-
-
-def test_no_file_has_a_word_about_its_writing():
-    no_complaints(rules.check_words(ROOT))
-
-
-def test_no_module_names_what_it_does_not_know():
-    no_complaints(rules.check_unknown_words(ROOT))
-
-
-def test_no_unit_test_has_a_server():
-    no_complaints(rules.check_unit_is_pure(ROOT))
-
-
-def test_every_source_and_test_is_built():
-    no_complaints(rules.check_listed(ROOT))
-
-
+@plain_build
 def test_pure_archive_calls_nothing():
-    if INSTRUMENTED:
-        pytest.skip("instrumented build")
     no_complaints(rules.check_pure(nm("-A", built("BOWLINE_PURE"))))
 
 
+@plain_build
 def test_session_and_topology_do_no_input_or_output():
-    if INSTRUMENTED:
-        pytest.skip("instrumented build")
     no_complaints(rules.check_sans_io(nm("-A", built("BOWLINE_REAL"), built("BOWLINE_REDIS"))))
 
 
+@plain_build
 def test_library_exports_exactly_the_list():
-    if INSTRUMENTED:
-        pytest.skip("instrumented build")
     listed = (ROOT / "tests/abi/symbols.txt").read_text()
     no_complaints(rules.check_exports(nm("-D", "--defined-only", built("BOWLINE_SO")), listed))
 
@@ -126,20 +100,19 @@ def headers():
 def test_public_header_compiles_alone(header, language, standard, tmp_path):
     if language == "c" and header.endswith(".hpp"):
         pytest.skip("C++ only")
-    compiler = COMPILER
     if language == "c++":
         # The C driver hands C++ to the C++ compiler proper, where that is installed.
         probe = subprocess.run([*COMPILER, "-x", "c++", "-fsyntax-only", "-"], input=b"", capture_output=True)
         if probe.returncode != 0:
             pytest.skip("no C++ compiler")
-    done = compile_alone(compiler, language, standard, f"#include <bowline/{header}>\n")
+    done = compile_alone(language, standard, f"#include <bowline/{header}>\n")
     assert done.returncode == 0, done.stderr
 
 
-def compile_alone(compiler, language, standard, text):
+def compile_alone(language, standard, text):
     flags = ["-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     return subprocess.run(
-        [*compiler, *flags, "-I", str(ROOT / "include"), "-fsyntax-only", "-"],
+        [*COMPILER, *flags, "-I", str(ROOT / "include"), "-fsyntax-only", "-"],
         input=text,
         capture_output=True,
         text=True,
@@ -239,16 +212,6 @@ def test_a_table_without_an_entry_for_a_protocol_does_not_compile(tmp_path, tabl
     assert "SURPRISE" in done.stderr or "surprise" in done.stderr or more == ""
 
 
-def test_an_include_that_points_up_to_a_generated_header_is_noticed(tmp_path):
-    put(tmp_path, "src/core/a.c", '/* a */\n#include "engine/redis/wire/scripts.h"\n')
-    assert "may not include" in rules.check_includes(tmp_path)[0]
-
-
-def test_include_of_a_missing_file_is_detected(tmp_path):
-    put(tmp_path, "src/core/a.c", '/* a */\n#include "nowhere.h"\n')
-    assert "not a file of ours" in rules.check_includes(tmp_path)[0]
-
-
 def test_includes_that_point_down_are_fine(tmp_path):
     put(tmp_path, "src/core/core.h", "/* core.h */\n#include <stdint.h>\n")
     put(tmp_path, "include/bowline/bowline.h", "/* bowline.h */\n")
@@ -308,7 +271,7 @@ def test_a_name_too_many_or_too_few_is_noticed():
 
 
 def test_a_header_that_needs_another_is_noticed():
-    done = compile_alone(COMPILER, "c", "c11", "uint32_t bowline_alone(void);\n")
+    done = compile_alone("c", "c11", "uint32_t bowline_alone(void);\n")
     assert done.returncode != 0
 
 
@@ -316,11 +279,81 @@ def body(lines):
     return "int f(int a)\n{\n" + "    a++;\n" * (lines - 3) + "    return a;\n}\n"
 
 
-def test_a_long_function_is_noticed(tmp_path):
-    put(tmp_path, "a.c", "/* a */\n" + body(70))
-    assert rules.check_sizes(tmp_path) == []
-    put(tmp_path, "a.c", "/* a */\n" + body(71))
-    assert rules.check_sizes(tmp_path) == ["a.c:3: f has 71 lines, 70 at most"]
+def asserting(code):
+    return {"src/core/x.c": "/* x */\nint f(struct s *q, struct s *p)\n{\n" + code + "\n}\n"}
+
+
+USED_BEFORE = "src/core/x.c:6: f uses {} before this assertion"
+
+# A rule, the files of a tree, and the complaints of the rule about it.
+TREES = [
+    (rules.check_includes, {"src/core/a.c": '/* a */\n#include "engine/redis/wire/scripts.h"\n'},  # made by the build
+     ["src/core/a.c:2: src/core may not include src/engine/redis/wire/scripts.h of src/engine/redis/wire"]),
+    (rules.check_includes, {"src/core/a.c": '/* a */\n#include "nowhere.h"\n'},
+     ['src/core/a.c:2: "nowhere.h" is not a file of ours']),
+    (rules.check_sizes, {"a.c": "/* a */\n" + body(70)}, []),
+    (rules.check_sizes, {"a.c": "/* a */\n" + body(71)}, ["a.c:3: f has 71 lines, 70 at most"]),
+    (rules.check_sizes, {"a.c": "/* a */\nint f(void) {\n    return 0;\n}\n"},
+     ["a.c:2: the brace of f is not at the start of a line"]),
+    (rules.check_sizes, {"long.c": "/* a */\n" + "int a;\n" * 700}, ["long.c: 701 lines, 700 at most"]),
+    (rules.check_sizes, {"wide.c": "/* " + "a" * 98 + " */\n"}, ["wide.c:1: 104 columns, 100 at most"]),
+    (rules.check_sizes, {"umlaut.c": "/* " + "\u00e4" * 90 + " */\n"}, []),
+    (rules.check_sizes, {"tab.h": "/* a */\n\tint a;\n"}, ["tab.h:2: a tab"]),
+    (rules.check_sizes, {"space.h": "/* a */ \n"}, ["space.h:1: white space at the end"]),
+    (rules.check_comments, {"a.c": '/* http://a.org */\nconst char *a = "http://a.org";\nint b; // no\n'},
+     ["a.c:3: a // comment"]),
+    (rules.check_comments, {"b.c": "/* b */\n#define B 1 // no\n"}, ["b.c:2: a // comment"]),
+    (rules.check_comments, {"a.c": "/* TO" + 'DO: more */\nchar name[] = "bowline.XX' + 'XXXX";\n'}, ["a.c:1: TO" + "DO"]),
+    (rules.check_comments, {"b.py": "# FIX" + "ME\n"}, ["b.py:1: FIX" + "ME"]),
+    (rules.check_asserts, asserting("    int n = p->n;\n\n    assert(p != NULL);\n    return n;"), [USED_BEFORE.format("p")]),
+    (rules.check_asserts, asserting("    assert(p != NULL);\n    return p->n;"), []),
+    (rules.check_asserts,
+     asserting("    int n = p->n;\n\n    p = p->next;\n    assert(p != NULL && n > 0);\n    return p->n;"), []),
+    (rules.check_asserts, asserting("    int n = q->p->n;\n\n    assert(p != NULL);\n    return n + p->n;"), []),
+    (rules.check_asserts, asserting("    int n = of[i].n;\n\n    assert(i != NO_INDEX && n > 0);\n    return n;"),
+     [USED_BEFORE.format("i")]),
+    (rules.check_asserts, asserting("    assert(i != NO_INDEX);\n    return of[i].n;"), []),
+    *(
+        (rules.check_first_lines, {name: text}, [f"{name}: does not begin with a comment"])
+        for name, text in (
+            ("a.c", "#include <stdio.h>\n"), ("a.h", "#ifndef A\n#endif\n"), ("a.lua", "return 1\n"), ("a.py", "import os\n"),
+            ("tool", "#!/bin/sh\nset -eu\n"), ("meson.build", "project('x')\n"), ("exports.map", "V { local: *; };\n"),
+        )
+    ),
+    (rules.check_first_lines, {"a.h": "/* a.h -- a thing. */\n", "a.c": '#include "x/a.h"\n'}, []),
+    (rules.check_first_lines, {"b.c": '#include "x/a.h"\n'}, ["b.c: does not begin with a comment"]),
+    *(
+        (rules.check_words, {"a.md": f"text\n{word}\n"}, [f"a.md:2: {word}"])
+        for word in ("/wor" + "k/", "sub" + "agent", "Clau" + "de", "language" + " model", "assis" + "tant")
+    ),
+    (rules.check_unknown_words, {"src/core/a.h": "/* a */\nbool redis;\n"},
+     ["src/core/a.h:2: redis: core has no word of an engine"]),
+    (rules.check_unknown_words, {"src/core/a.h": "/* see redis.io */\n"}, []),
+    (rules.check_unknown_words, {"src/net/a.c": "/* a */\n/* RESP */\n"},
+     ["src/net/a.c:2: RESP: net carries bytes of any protocol"]),
+    (rules.check_unknown_words, {"src/runtime/a.c": '/* a */\nuse("redis://");\n'},
+     ["src/runtime/a.c:2: redis: the runtime names no engine"]),
+    (rules.check_unknown_words, {"src/engine/redis/session/a.c": "/* a */\nif (config->topology == 1)\n"},
+     ["src/engine/redis/session/a.c:2: ->topology: a session knows one server"]),
+    (rules.check_unknown_words, {"src/engine/redis/session/a.c": "/* a */\nbwl_cluster_route(c);\n"},
+     ["src/engine/redis/session/a.c:2: bwl_cluster_: a session knows one server"]),
+    (rules.check_unknown_words, {"src/engine/redis/topology/a.c": "bwl_cluster_route(c);\n"}, []),
+    (rules.check_unknown_words, {"src/engine/redis/session/a.c": "use(redis);\n"}, []),
+    *(
+        (rules.check_unit_is_pure, {"tests/unit/test_a.c": f'#include "{header}"\n'},
+         [f"tests/unit/test_a.c: {header} starts a server: the test belongs into tests/live or tests/bench"])
+        for header in ("tests/lib/server.h", "bench/world/server.h")
+    ),
+    (rules.check_unit_is_pure, {"tests/unit/test_c.c": '#include "tests/lib/wire.h"\n'}, []),
+    (rules.check_unit_is_pure, {"tests/live/test_d.c": '#include "tests/lib/server.h"\n'}, []),
+]
+
+
+@pytest.mark.parametrize("check, files, complaints", TREES)
+def test_rule_complains_of_exactly_its_violations(tmp_path, check, files, complaints):
+    for name, text in files.items():
+        put(tmp_path, name, text)
+    assert check(tmp_path) == complaints
 
 
 def test_braces_in_strings_comments_and_macros_do_not_confuse_the_count(tmp_path):
@@ -344,112 +377,6 @@ def test_braces_in_strings_comments_and_macros_do_not_confuse_the_count(tmp_path
 def test_a_function_inside_extern_c_is_seen():
     text = '#ifdef __cplusplus\nextern "C" {\n#endif\n' + body(5) + "#ifdef __cplusplus\n}\n#endif\n" + body(6)
     assert [last - first + 1 for _, first, last, _ in rules.functions(text)] == [5, 6]
-
-
-def test_a_brace_at_the_end_of_the_line_is_noticed(tmp_path):
-    put(tmp_path, "a.c", "/* a */\nint f(void) {\n    return 0;\n}\n")
-    assert "brace" in rules.check_sizes(tmp_path)[0]
-
-
-def test_a_long_file_a_long_line_a_tab_and_trailing_space_are_noticed(tmp_path):
-    put(tmp_path, "long.c", "/* a */\n" + "int a;\n" * 700)
-    put(tmp_path, "wide.c", "/* " + "a" * 98 + " */\n")
-    put(tmp_path, "umlaut.c", "/* " + "\u00e4" * 90 + " */\n")
-    put(tmp_path, "tab.h", "/* a */\n\tint a;\n")
-    put(tmp_path, "space.h", "/* a */ \n")
-    assert [complaint.split(":")[0] for complaint in rules.check_sizes(tmp_path)] == [
-        "long.c", "space.h", "tab.h", "wide.c",
-    ]
-
-
-def test_a_line_comment_is_noticed(tmp_path):
-    put(tmp_path, "a.c", '/* http://example.org */\nconst char *a = "http://example.org";\nint b; // no\n')
-    put(tmp_path, "b.c", "/* b */\n#define B 1 // no\n")
-    assert rules.check_comments(tmp_path) == ["a.c:3: a // comment", "b.c:2: a // comment"]
-
-
-@pytest.mark.parametrize(
-    "body, is_noticed",
-    [
-        ("    int n = p->n;\n\n    assert(p != NULL);\n    return n;", True),
-        ("    assert(p != NULL);\n    return p->n;", False),
-        ("    int n = p->n;\n\n    p = p->next;\n    assert(p != NULL && n > 0);\n    return p->n;", False),
-        ("    int n = q->p->n;\n\n    assert(p != NULL);\n    return n + p->n;", False),
-        ("    int n = of[i].n;\n\n    assert(i != NO_INDEX && n > 0);\n    return n;", True),
-        ("    assert(i != NO_INDEX);\n    return of[i].n;", False),
-    ],
-)
-def test_a_pointer_or_index_that_is_used_before_its_assertion_is_noticed(tmp_path, body, is_noticed):
-    put(tmp_path, "src/core/x.c", "/* x */\nint f(struct s *q, struct s *p)\n{\n" + body + "\n}\n")
-    assert bool(rules.check_asserts(tmp_path)) == is_noticed
-
-
-def test_an_unfinished_thing_is_noticed(tmp_path):
-    put(tmp_path, "a.c", "/* TO" + "DO: more */\nchar name[] = \"bowline.XX" + "XXXX\";\n")
-    put(tmp_path, "b.py", "# FIX" + "ME\n")
-    assert len(rules.check_comments(tmp_path)) == 2
-
-
-@pytest.mark.parametrize(
-    "name,text",
-    [
-        ("a.c", "#include <stdio.h>\n"),
-        ("a.h", "#ifndef A\n#endif\n"),
-        ("a.lua", "return 1\n"),
-        ("a.py", "import os\n"),
-        ("tool", "#!/bin/sh\nset -eu\n"),
-        ("meson.build", "project('x')\n"),
-        ("exports.map", "V { local: *; };\n"),
-    ],
-)
-def test_a_file_that_begins_without_a_comment_is_noticed(tmp_path, name, text):
-    put(tmp_path, name, text)
-    assert rules.check_first_lines(tmp_path) == [f"{name}: does not begin with a comment"]
-
-
-def test_a_file_may_leave_its_comment_to_its_own_header(tmp_path):
-    put(tmp_path, "a.h", "/* a.h -- a thing. */\n")
-    put(tmp_path, "a.c", '#include "x/a.h"\n')
-    put(tmp_path, "b.c", '#include "x/a.h"\n')
-    assert rules.check_first_lines(tmp_path) == ["b.c: does not begin with a comment"]
-
-
-@pytest.mark.parametrize(
-    "word", ["see /wor" + "k/main", "sub" + "agent", "Clau" + "de", "a language" + " model", "an assis" + "tant"]
-)
-def test_word_about_the_writing_is_detected(tmp_path, word):
-    put(tmp_path, "a.md", f"text\n{word}\n")
-    assert len(rules.check_words(tmp_path)) == 1
-
-
-@pytest.mark.parametrize(
-    "name, line",
-    [
-        ("src/core/a.h", "bool redis;"),
-        ("src/net/a.c", "/* RESP */"),
-        ("src/runtime/a.c", 'use("redis://");'),
-        ("src/engine/redis/session/a.c", "if (config->topology == 1)"),
-        ("src/engine/redis/session/a.c", "bwl_cluster_route(c);"),
-    ],
-)
-def test_a_word_that_a_module_does_not_know_is_noticed(tmp_path, name, line):
-    put(tmp_path, name, f"/* a */\n{line}\n")
-    assert len(rules.check_unknown_words(tmp_path)) == 1
-
-
-def test_words_that_a_module_knows_are_fine(tmp_path):
-    put(tmp_path, "src/core/a.h", "/* see redis.io */\n")
-    put(tmp_path, "src/engine/redis/topology/a.c", "bwl_cluster_route(c);\n")
-    put(tmp_path, "src/engine/redis/session/a.c", "use(redis);\n")
-    assert rules.check_unknown_words(tmp_path) == []
-
-
-def test_a_unit_test_with_a_server_is_noticed(tmp_path):
-    put(tmp_path, "tests/unit/test_a.c", '#include "tests/lib/server.h"\n')
-    put(tmp_path, "tests/unit/test_b.c", '#include "bench/world/server.h"\n')
-    put(tmp_path, "tests/unit/test_c.c", '#include "tests/lib/wire.h"\n')
-    put(tmp_path, "tests/live/test_d.c", '#include "tests/lib/server.h"\n')
-    assert len(rules.check_unit_is_pure(tmp_path)) == 2
 
 
 def test_file_that_is_not_built_is_detected(tmp_path):

@@ -25,9 +25,6 @@ static const bwl_compat_rules expired_or_missing =
 static const bwl_compat_rules same_not_missing =
     RULES(.reads = BWL_READS_ALWAYS, .gone = BWL_GONE_SWAP, .wins = BWL_WINS_IF_SAME,
           .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT);
-static const bwl_compat_rules expired_only =
-    RULES(.reads = BWL_READS_ALWAYS, .gone = BWL_GONE_SWAP, .wins = BWL_WINS_IF_EXPIRED,
-          .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT);
 static const bwl_compat_rules timestamp_is_start =
     RULES(.timestamp_is_start = true, .reads = BWL_READS_ONCE, .gone = BWL_GONE_SWAP,
           .wins = BWL_WINS_IF_SAME, .missing_wins = true, .release = BWL_RELEASE_BLIND,
@@ -41,7 +38,6 @@ static const bwl_compat_rules before_now = { .value   = BWL_VALUE_DECIMAL,
 
 static const bwl_terms mine             = BY(&expired_or_missing);
 static const bwl_terms same             = BY(&same_not_missing);
-static const bwl_terms expired          = BY(&expired_only);
 static const bwl_terms beginning        = BY(&timestamp_is_start);
 static const bwl_terms of_server        = BY(&bwl_compat_rules_server);
 static const bwl_terms server_beginning = BY(&server_start);
@@ -59,21 +55,11 @@ static const story stories[] = {
       "over" },
     { "setnx_del_with_an_existing_key", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> no; BUSY; over" },
-    { "setnx_del_tries_again", &bwl_setnx_del, NULL,
-      "acquires, for 100; SETNX of 0 -> no; +5 SETNX of 0 -> retry; +10 SETNX of 0 -> unsent; +20 "
-      "SETNX of 0 -> refused; STORE_REFUSED; over" },
-    { "setnx_del_cancelled_releases_a_grant", &bwl_setnx_del, NULL,
-      "acquires, for 20000; SETNX of 0; cancels; CANCELLED -> yes; DELETE -> yes; over" },
-    { "setnx_del_cancelled_and_busy", &bwl_setnx_del, NULL,
-      "acquires, for 20000; SETNX of 0; cancels; CANCELLED -> no; over" },
     { "setnx_del_acquire_without_a_reply", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0 -> cut; UNKNOWN; over" },
     { "setnx_del_release_without_a_reply", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; UNKNOWN; "
       "over" },
-    { "setnx_del_release_not_now_is_repeated", &bwl_setnx_del, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
-      "DELETE -> yes; RELEASED; over" },
     /* The present value of the key was never ours. */
     { "after_a_delete_of_a_missing_key_the_lock_was_not_ours", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
@@ -81,18 +67,12 @@ static const story stories[] = {
     { "setnx_del_expire_of_a_missing_key_twice", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
       "-> no; LOST; over" },
-    { "setnx_del_expire_of_a_missing_key_and_cut", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
-      "-> cut; LOST; over" },
     { "after_a_delete_without_a_reply_only_YES_is_a_release", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
       "-> yes; RELEASED; over" },
     { "setnx_del_expire_without_a_reply_then_a_missing_key", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
       "-> no; UNKNOWN; over" },
-    { "setnx_del_expire_without_a_reply_twice", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
-      "-> cut; UNKNOWN; over" },
     { "setnx_del_expire_release_not_now", &bwl_setnx_del_expire, NULL,
       "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
       "DELETE -> refused; STORE_REFUSED; over" },
@@ -101,14 +81,8 @@ static const story stories[] = {
     { "set_nx_ex_release", &bwl_set_nx_ex, NULL,
       "acquires, for 100; SET_IF_ABSENT as A -> no; +5 SET_IF_ABSENT as B -> yes; HELD until 9903; "
       "releases; DELETE -> yes; RELEASED; over" },
-    { "set_nx_ex_without_a_reply", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A -> cut; UNKNOWN; over" },
-    { "set_nx_ex_not_sent", &bwl_set_nx_ex, NULL,
-      "acquires, once; SET_IF_ABSENT as A -> unsent; UNREACHABLE; over" },
     { "stamp_del_set", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> +3 yes; HELD until 9898; +9895 LOST; over" },
-    { "stamp_del_set_within_a_second", &bwl_setnx_stamp_del, NULL,
-      "+300 acquires, once; SETNX of 10 -> yes; HELD until 9898" },
     { "setnx_stamp_del_deletes_and_sets", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows 0; FIND_NO_EXPIRY -> yes; DELETE -> yes; "
       "SETNX of 10 -> yes; HELD until 9898" },
@@ -121,16 +95,11 @@ static const story stories[] = {
       "SETNX of 10 -> yes; HELD until 9898" },
     { "stamp_del_gone_starts_over", &bwl_setnx_stamp_del, &strict,
       "acquires, once; SETNX of 10 -> no; READ -> no; BUSY; over" },
-    { "stamp_del_gone", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> no; DELETE -> yes; SETNX of 10 -> +20 yes; HELD "
-      "until 9898" },
     { "foreign_value_is_not_changed", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows foreign; BUSY; over" },
     { "key_with_an_expiry_is_not_deleted", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> shows foreign; BUSY; "
       "over" },
-    { "stamp_del_gone_before_the_expiry_was_read", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> no; BUSY; over" },
     { "stamp_del_deletes_nothing", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> no; "
       "BUSY; over" },
@@ -165,8 +134,6 @@ static const story stories[] = {
       "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> shows foreign; BUSY; over" },
     { "watch_waiter_finds_the_key_deleted", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> no; READ_EXPIRY -> no expiry; READ -> no; BUSY; over" },
-    { "watch_resolves_to_ours", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> cut; +5 READ -> shows 0 mine; EXPIRE -> yes; HELD until 9903" },
     { "watch_resolves_to_a_missing_key_and_sets_again", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> cut; +5 READ -> no; SETNX -> yes; EXPIRE -> yes; HELD until 9903" },
     { "watch_resolves_to_another_token", &bwl_setnx_expire_watch, NULL,
@@ -186,12 +153,6 @@ static const story stories[] = {
     { "watch_release_of_a_missing_key_unwatches", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> no; "
       "UNWATCH -> cut; LOST; over" },
-    { "watch_release_of_a_foreign_value_unwatches", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
-      "foreign; UNWATCH -> refused; LOST; over" },
-    { "watch_release_without_a_reply_is_repeated", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> shows "
-      "0 mine; DELETE_WATCHED -> cut; +5 WATCH_READ -> no; UNWATCH -> yes; UNKNOWN; over" },
     { "watch_cancel_interrupts", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE; cancels; WATCH_READ; CANCELLED -> yes -> shows 0 "
       "mine; DELETE_WATCHED -> yes; over" },
@@ -208,15 +169,9 @@ static const story stories[] = {
       "SWAP of 10001 -> shows -1; HELD until 9899" },
     { "getset_expires_now_by_before_now", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows 0; BUSY; over" },
-    { "getset_other_stamp_is_too_late", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
-      "10 -> shows -4; BUSY; over" },
     { "getset_other_bytes_are_too_late", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
       "10 -> shows -3 in other bytes; BUSY; over" },
-    { "getset_wins_an_expired_value_of_any_kind", &bwl_setnx_getset, &foo,
-      "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> yes; "
-      "SWAP of 10001 -> shows -4; HELD until 9899" },
     { "getset_ahead_does_not_win", &bwl_setnx_getset, &foo,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> yes; "
       "SWAP of 10001 -> shows 9; BUSY; over" },
@@ -224,21 +179,11 @@ static const story stories[] = {
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> no; BUSY; over" },
     { "getset_missing_is_the_same_as_missing", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> no; HELD until 9898" },
-    { "getset_something_is_not_missing", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows -3; BUSY; over" },
     { "getset_missing_is_not_something", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
       "10 -> no; BUSY; over" },
     { "getset_missing_does_not_win_by_rule", &bwl_setnx_getset, &same,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> no; BUSY; over" },
-    { "getset_missing_has_expired", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
-      "10 -> no; HELD until 9898" },
-    { "getset_missing_for_both_has_expired", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> no; HELD until 9898" },
-    { "getset_missing_has_not_expired_by_rule", &bwl_setnx_getset, &expired,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
-      "10 -> no; BUSY; over" },
     { "foreign_value_never_wins", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
       "10 -> shows foreign; BUSY; over" },
@@ -253,72 +198,37 @@ static const story stories[] = {
     { "key_with_an_expiry_is_not_taken", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> shows "
       "foreign; BUSY; over" },
-    { "getset_gone_before_the_expiry_was_read", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> no; BUSY; "
-      "over" },
     { "getset_time_is_read_always", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> +3000 shows 3; FIND_NO_EXPIRY -> yes; SWAP "
       "of 13 -> +500 shows 3; HELD until 12898" },
     { "getset_time_of_the_stamp_is_read_once", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> +3000 shows 3; FIND_NO_EXPIRY -> "
       "yes; SWAP of 10001 -> shows 3; HELD until 9899" },
-    { "getset_time_is_read_once", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> no; READ of 10001 -> +3000 shows 3; BUSY; over" },
     { "getset_time_is_read_once_for_the_swap_too", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> +3000 shows -1; FIND_NO_EXPIRY -> "
       "yes; SWAP of 10001 -> shows 3; BUSY; over" },
-    { "getset_each_try_reads_the_time", &bwl_setnx_getset, &buffers,
-      "acquires, for 9000; SETNX of 10001 -> no; READ of 10001 -> shows 3; +5 SETNX of 10006 -> +5 "
-      "no; READ of 10006 -> shows 3; FIND_NO_EXPIRY -> yes; SWAP of 10006 -> shows 3; HELD until "
-      "9904" },
     { "getset_value_of_an_earlier_try_is_not_used", &bwl_setnx_getset, NULL,
       "acquires, for 9000; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP "
       "of 10 -> shows -4; +5 SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows -3" },
-    { "getset_timestamp_is_the_start", &bwl_setnx_getset, &beginning,
-      "+300 acquires, once; SETNX of 0 -> yes; HELD until 9898" },
     { "getset_start_is_not_over", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -9; BUSY; over" },
     { "getset_start_is_over", &bwl_setnx_getset, &beginning,
       "+300 acquires, once; SETNX of 0 -> no; READ of 0 -> shows -10; FIND_NO_EXPIRY -> yes; SWAP "
       "of 0 -> shows -10; HELD until 9898" },
-    { "getset_not_now", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> retry; "
-      "NOT_NOW; over" },
-    { "getset_without_a_reply", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
-      "10 -> cut; UNKNOWN; over" },
     { "getset_release_of_a_timestamp_ahead", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
       "10001 mine; DELETE -> yes; RELEASED; over" },
     { "getset_release_is_too_close_to_the_end", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
       "8 mine; RELEASED; over" },
-    { "getset_release_is_just_ahead", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
-      "9 mine; DELETE -> yes; RELEASED; over" },
     { "release_deletes_a_successor_with_a_timestamp_ahead", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
       "20000; DELETE -> yes; LOST; over" },
-    { "getset_release_of_another_that_has_ended", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
-      "4; LOST; over" },
-    { "getset_release_without_a_value", &bwl_setnx_getset, &buffers,
-      "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> no; "
-      "LOST; over" },
     { "getset_release_of_a_foreign_value", &bwl_setnx_getset, &buffers,
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
       "foreign; LOST; over" },
-    { "getset_release_of_mine", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 mine; "
-      "DELETE -> yes; RELEASED; over" },
-    { "getset_release_of_mine_gone_since", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10 mine; "
-      "DELETE -> no; LOST; over" },
     { "getset_release_of_another", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10; "
-      "LOST; over" },
-    { "getset_release_of_a_foreign_value_is_LOST", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows foreign; "
       "LOST; over" },
     { "getset_release_compares_with_the_last_written_value", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> +2000 no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; "
@@ -327,8 +237,6 @@ static const story stories[] = {
     { "getset_server_takes_in_one_step", &bwl_setnx_getset, &of_server,
       "acquires, once; TAKE_TIMESTAMP -> +2 yes 1700000011; HELD until 9898; +98 releases; "
       "DROP_TIMESTAMP of 11 -> yes; RELEASED; over" },
-    { "getset_server_replies_NO", &bwl_setnx_getset, &of_server,
-      "acquires, once; TAKE_TIMESTAMP -> no; BUSY; over" },
     { "getset_server_does_not_change_a_foreign_value", &bwl_setnx_getset, &of_server,
       "acquires, once; TAKE_TIMESTAMP -> shows foreign; BUSY; over" },
     { "getset_server_drops_nothing", &bwl_setnx_getset, &of_server,

@@ -26,51 +26,22 @@ static const story stories[] = {
       "7; +5 releases; RELEASE as D -> UNKNOWN; +5 RELEASE as D" },
     { "token_is_empty_where_the_protocol_uses_none", &bare, &usual_terms,
       "acquires, for ever; ACQUIRE as A, may wait -> BUSY; +5 ACQUIRE as A, may wait" },
-    { "alarm_before_its_time_does_nothing", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> BUSY; +4 returns HELD; clock rings; +1 HELD "
-      "until 30003, fence 7" },
     { "earlier_of_two_alarms_is_set", &verifying, &usual_terms,
       "wakes at 300, 40; acquires, for 8000; ACQUIRE as A, may wait; the alarm at 300 may be 40 "
       "late; +1 wakes at 7950, 50 -> QUEUED; the alarm at 7950 may be 50 late; +1 wakes at 7951, "
       "50; pushes no; +1 wakes at 8001, 50; pushes no; +1 wakes at 400; pushes no; +1 outcome "
       "QUEUED; +394 clock rings; +2 wakes at 500 -> QUEUED; +1 outcome HELD; +98 HELD until 30401, "
       "fence 7" },
-    { "release_clears_the_alarm_of_the_protocol", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait; wakes at 400 -> QUEUED; +3 cancels; RELEASE as "
-      "A; CANCELLED -> NOT_NOW; +5 RELEASE as A" },
     { "no_after_the_wait_is_followed_by_a_last_try", &verifying, &usual_terms,
       "acquires, for 7; ACQUIRE as A, may wait -> +50 BUSY; ACQUIRE as B -> +1 BUSY; TIMED_OUT; "
       "over" },
-    { "not_now_after_the_wait_is_followed_by_a_last_try", &verifying, &usual_terms,
-      "acquires, for 500; ACQUIRE as A, may wait -> +700 NOT_NOW; ACQUIRE as B -> +1 HELD; HELD "
-      "until 30700, fence 7" },
-    { "unreachable_before_the_end_of_the_wait_is_tried_again_at_its_end", &verifying, &usual_terms,
-      "acquires, for 500; ACQUIRE as A, may wait -> +499 UNREACHABLE; +1 ACQUIRE as B -> +1 HELD; "
-      "HELD until 30500, fence 7" },
     { "unreachable_at_the_end_of_the_wait_is_not_tried_again", &verifying, &usual_terms,
       "acquires, for 500; ACQUIRE as A, may wait -> +500 UNREACHABLE; UNREACHABLE; over" },
-    { "waits_for_ever_in_the_queue", &verifying, &usual_terms,
-      "acquires, for ever; ACQUIRE as A, may wait -> QUEUED; +99999 pushes no -> HELD; HELD until "
-      "129998, fence 7" },
-    { "resolving_repeats_the_same_token_until_a_NO", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +10 UNKNOWN; +5 ACQUIRE as A again -> "
-      "UNKNOWN; +10 ACQUIRE as A again -> BUSY; +20 ACQUIRE as B, may wait" },
-    { "resolving_without_a_wait_ends_after_one_reply_time", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A -> +4999 UNKNOWN; +1 RELEASE as A; UNKNOWN" },
-    { "resolving_with_a_wait_ends_with_the_wait", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +7999 UNKNOWN; +1 RELEASE as A; UNKNOWN" },
-    { "no_reply_at_the_end_of_the_wait_is_UNKNOWN", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +8000 UNKNOWN; RELEASE as A; UNKNOWN" },
     { "resolving_ends_with_the_lease", &verifying, &usual_terms,
       "acquires, for ever; ACQUIRE as A, may wait -> +29999 UNKNOWN; +5 RELEASE as A -> +1 LOST" },
-    { "resolving_with_pushes_continues_after_the_lease", &with_push, &usual_terms,
-      "acquires, for ever; ACQUIRE as A, may wait -> +30001 UNKNOWN; +5 ACQUIRE as A again" },
     { "last_attempt_discarded_without_a_reply_is_UNKNOWN", &verifying, &short_lease,
       "acquires, once; ACQUIRE as A -> +1000 UNKNOWN; RELEASE as A -> +1 UNKNOWN; RELEASE as A; "
       "UNKNOWN" },
-    { "grant_that_ends_on_arrival_is_discarded", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +50 HELD until 50; RELEASE as A -> +1 "
-      "RELEASED; +5 ACQUIRE as B, may wait" },
     { "grant_of_one_millisecond_is_held", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait -> +50 HELD until 51; HELD until 51, fence 7; "
       "EXTEND as A" },
@@ -84,31 +55,11 @@ static const story stories[] = {
       "acquires, for ever; ACQUIRE as A, may wait -> BUSY; +5 ACQUIRE as B, may wait -> BUSY; +10 "
       "ACQUIRE as C, may wait -> BUSY; +20 ACQUIRE as D, may wait; cancels; RELEASE as D; "
       "CANCELLED -> UNKNOWN; +5 RELEASE as D -> +4995 UNKNOWN; over" },
-    { "cancel_in_a_pause_of_resolving_releases", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> UNKNOWN; +1 cancels; RELEASE as A; CANCELLED "
-      "-> +99 RELEASED; over" },
-    { "cancel_between_attempts_sends_nothing", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> BUSY; +1 cancels; CANCELLED; over" },
     { "cancelled_release_with_an_immediate_reply_is_over", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A; +1 returns RELEASED; cancels; CANCELLED; over" },
-    { "commands_with_an_immediate_reply", &verifying, &usual_terms,
-      "returns HELD until released; acquires, once; HELD until released, fence 7; +1 returns HELD "
-      "until released; extends to 30000; HELD until released, fence 7; +1 returns RELEASED; "
-      "releases; RELEASED; over" },
-    { "acquire_with_an_immediate_BUSY", &verifying, &usual_terms,
-      "returns BUSY; acquires, once; BUSY; over" },
     { "extension_with_an_immediate_LOST", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A -> HELD; HELD until 29999, fence 7; +1 returns LOST; extends "
       "to 30000; LOST; over" },
-    { "retry_with_a_new_token_is_immediate", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait; random 9999 -> RETRY_WITH_NEW_TOKEN; +1 ACQUIRE "
-      "as B, may wait -> QUEUED -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C, may wait" },
-    { "retry_with_a_new_token_is_cancelled", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> RETRY_WITH_NEW_TOKEN; cancels; CANCELLED; "
-      "over" },
-    { "retry_with_a_new_token_at_the_end_of_the_wait_tries_once_more", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; +1 "
-      "ACQUIRE as B -> +1 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C -> BUSY; TIMED_OUT; over" },
     { "retry_with_a_new_token_after_the_wait_does_not_pause", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait -> +1 QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; "
       "ACQUIRE as B -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> RELEASED; over" },
@@ -119,25 +70,12 @@ static const story stories[] = {
     { "retry_with_a_new_token_without_a_wait_ends_with_the_reply_time", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A -> +4999 RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B -> "
       "RETRY_WITH_NEW_TOKEN; NOT_NOW; over" },
-    { "retry_with_a_new_token_after_a_cut_keeps_the_reply_time", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A -> +3000 UNKNOWN; +5 ACQUIRE as A again -> +995 "
-      "RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as B -> +999 UNKNOWN; RELEASE as B; UNKNOWN" },
-    { "last_attempt_after_a_wait_has_its_own_reply_time", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> QUEUED -> +7999 RETRY_WITH_NEW_TOKEN; +1 "
-      "ACQUIRE as B -> +4999 UNKNOWN; +1 RELEASE as B; UNKNOWN -> UNKNOWN; +5 RELEASE as B -> "
-      "+4995 UNKNOWN; over" },
-    { "queued_without_a_reply_is_resolved", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> QUEUED -> +100 UNKNOWN; +5 ACQUIRE as A again "
-      "-> +95 QUEUED; +7800 RELEASE as A; TIMED_OUT" },
     { "push_ends_the_pause_of_a_protocol_with_pushes", &on_push, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait -> BUSY; +1 pushes no; ACQUIRE as B, may wait -> "
       "+1 BUSY; +1 link ends; +9 ACQUIRE as C, may wait" },
     { "push_does_not_end_the_pause_of_a_protocol_without_pushes", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait -> BUSY; +1 pushes no; +4 ACQUIRE as B, may "
       "wait" },
-    { "push_after_the_wait_makes_the_last_try", &on_push, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +7999 BUSY; +1 pushes no; ACQUIRE as B -> +1 "
-      "BUSY; TIMED_OUT; over" },
     { "push_in_other_states_does_nothing", &on_push, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait; pushes no -> +1 UNKNOWN; +1 pushes no; +4 "
       "ACQUIRE as A again -> +1 HELD until 7; RELEASE as A; +1 pushes no -> +1 RELEASED; +10 "

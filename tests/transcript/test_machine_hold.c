@@ -31,13 +31,6 @@ static const story stories[] = {
     { "renews_at_half_of_the_remaining_lease_after_a_late_reply", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A -> +10000 HELD until 12000; HELD until 12000, fence 7; +1000 "
       "EXTEND as A -> +1 HELD until 12002; +500 EXTEND as A" },
-    { "without_renewal_ends_with_the_lease", &verifying, &without_renewal,
-      "acquires, for 8000; ACQUIRE as A, may wait -> HELD; HELD until 29999, fence 7; +29998 "
-      "pushes no; reads; 1 left; reads exact; exact 0 left; +1 pushes no; RELEASE as A; LOST; "
-      "reads; 0 left" },
-    { "without_a_lease_has_no_end", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A -> +1 HELD until released; HELD until released, fence 7; "
-      "+99998 reads; no end; reads exact; exact no end" },
     { "failed_renewal_is_tried_again_after_10_ms_at_least", &verifying, &lease_100,
       "acquires, once; ACQUIRE as A -> HELD until 100; HELD until 100, fence 7; +33 EXTEND as A -> "
       "NOT_NOW; +10 EXTEND as A" },
@@ -47,8 +40,6 @@ static const story stories[] = {
     { "failed_renewal_is_tried_again_after_a_second_at_most", &verifying, &lease_12011,
       "acquires, once; ACQUIRE as A -> HELD until 12011; HELD until 12011, fence 7; +4003 EXTEND "
       "as A -> STORE_REFUSED; +1000 EXTEND as A" },
-    { "failed_renewal_is_not_tried_after_the_end", &verifying, &usual_terms,
-      HELD_AT_0 "; +10000 EXTEND as A -> +19000 UNKNOWN; +999 RELEASE as A; LOST" },
     { "failed_extension_is_not_repeated_without_renewal", &verifying, &without_renewal,
       HELD_AT_0
       "; +100 extends to 30000; EXTEND as A -> +100 UNKNOWN; UNKNOWN; +29799 RELEASE as A; LOST" },
@@ -67,33 +58,15 @@ static const story stories[] = {
       "A for 90000 -> +900 HELD until 99999; +30000 EXTEND as A for 90000" },
     { "renewal_with_a_reply_after_the_end_is_LOST", &verifying, &usual_terms,
       HELD_AT_0 "; +10000 EXTEND as A -> +19999 HELD until 99999; RELEASE as A; LOST" },
-    { "extend_at_the_end_is_lost", &verifying, &usual_terms,
-      HELD_AT_0
-      "; +10000 EXTEND as A; +19998 extends to 30000; +1 extends to 30000; RELEASE as A; LOST" },
     { "release_at_the_end_is_lost", &verifying, &without_renewal,
       HELD_AT_0 "; +29999 releases; RELEASE as A; LOST -> +1 RELEASED; over" },
-    { "max_hold_ends_the_hold_before_the_lease", &verifying, &ending_after_5_s,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +3000 HELD; HELD until 8000, fence 7; +5000 "
-      "RELEASE as A; LOST" },
-    { "max_hold_ends_a_hold_without_a_lease", &verifying, &ending_after_5_s,
-      "acquires, once; ACQUIRE as A -> HELD until released; HELD until 5000, fence 7; +5000 "
-      "RELEASE as A; LOST" },
     { "max_hold_ends_the_hold_despite_a_renewal", &verifying, &ending_after_45_s,
       HELD_AT_0
       "; +10000 EXTEND as A -> +10000 HELD; reads; 25000 left; +10000 extends to 60000; EXTEND as "
       "A for 60000 -> +1 HELD until 89999; HELD until 45000, fence 7; +14999 RELEASE as A; LOST" },
-    { "unrequested_grant_extends_the_hold", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A -> HELD until 2000; HELD until 2000, fence 7 -> +10 HELD until "
-      "29000; reads; 28990 left -> +10 HELD until 500; reads; 28980 left; +10000 EXTEND as A" },
-    { "unrequested_grant_without_renewal_extends_the_hold", &verifying, &without_renewal,
-      "acquires, once; ACQUIRE as A -> HELD until 2000; HELD until 2000, fence 7 -> +10 HELD until "
-      "29000; +28990 RELEASE as A; LOST" },
     { "unrequested_grant_does_not_outlast_max_hold", &verifying, &ending_after_5_s,
       "acquires, once; ACQUIRE as A -> HELD until 2000; HELD until 2000, fence 7 -> +10 HELD until "
       "29000; reads; 4990 left" },
-    { "unrequested_grant_after_the_end_is_LOST", &verifying, &without_renewal,
-      "acquires, once; ACQUIRE as A -> HELD until 2000; HELD until 2000, fence 7 -> +2000 HELD "
-      "until 29000; RELEASE as A; LOST" },
     { "revoked_is_LOST_and_released_at_its_end", &verifying, &usual_terms,
       HELD_AT_0
       "; +7 store revokes; LOST; reads; 0 left; +29991 clock rings; +1 RELEASE as A -> LOST; "
@@ -108,8 +81,6 @@ static const story stories[] = {
       "A" },
     { "revoked_at_its_end_is_released_at_once", &verifying, &without_renewal,
       HELD_AT_0 "; +29999 store revokes; RELEASE as A; LOST" },
-    { "release_interrupts_a_renewal", &verifying, &usual_terms,
-      HELD_AT_0 "; +10000 EXTEND as A; +1 releases; RELEASE as A -> +1 RELEASED; RELEASED; over" },
     { "release_is_repeated_for_one_reply_time", &verifying, &usual_terms,
       HELD_AT_0
       "; +1 releases; RELEASE as A -> +1 NOT_NOW; +5 RELEASE as A -> +4993 UNREACHABLE; +1 RELEASE "
@@ -121,11 +92,6 @@ static const story stories[] = {
     { "release_repeated_without_a_reply_is_never_LOST", &verifying, &usual_terms,
       HELD_AT_0
       "; +1 releases; RELEASE as A -> +1 UNKNOWN; +5 RELEASE as A -> LOST; UNKNOWN; over" },
-    { "release_repeated_without_a_reply_may_succeed", &verifying, &usual_terms,
-      HELD_AT_0
-      "; +1 releases; RELEASE as A -> +1 UNKNOWN; +5 RELEASE as A -> RELEASED; RELEASED; over" },
-    { "release_repeated_after_NOT_NOW_may_be_LOST", &verifying, &usual_terms,
-      HELD_AT_0 "; +1 releases; RELEASE as A -> +1 NOT_NOW; +5 RELEASE as A -> LOST; LOST; over" },
     { "result_is_due_after_the_wait_and_one_reply_time", &verifying, &usual_terms,
       "acquires, for 500; ACQUIRE as A, may wait; deadlines; due by 5550; unsent by 1000 -> +1 "
       "BUSY; deadlines; due by 5550; unsent by never; +5 ACQUIRE as B, may wait -> UNREACHABLE; "
@@ -135,22 +101,14 @@ static const story stories[] = {
       "RELEASED; over; deadlines; due by never; unsent by never" },
     { "result_is_due_with_time_for_replicas", &verifying, &with_replica,
       "acquires, for 500; ACQUIRE as A, may wait; deadlines; due by 5800; unsent by 1000" },
-    { "unsent_request_has_the_rest_of_a_long_wait", &verifying, &usual_terms,
-      "acquires, for 3000; ACQUIRE as A, may wait; deadlines; due by 8050; unsent by 3000" },
     { "unsent_request_without_a_wait_has_the_time_of_a_reply", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A; deadlines; due by 5050; unsent by never" },
-    { "result_is_never_due_without_a_limit", &verifying, &usual_terms,
-      "acquires, for ever; ACQUIRE as A, may wait -> UNREACHABLE; +5 ACQUIRE as B, may wait; "
-      "deadlines; due by never; unsent by never" },
     { "unsent_request_while_resolving_ends_after_one_reply_time", &verifying, &usual_terms,
       "acquires, once; ACQUIRE as A -> UNKNOWN; +5 ACQUIRE as A again; deadlines; due by 5050; "
       "unsent by 5000" },
     { "out_of_time_with_a_request_in_flight_is_UNKNOWN", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait; +13050 is out of time; RELEASE as A; UNKNOWN -> "
       "+1 UNKNOWN; +5 RELEASE as A -> RELEASED; over" },
-    { "out_of_time_while_resolving_is_UNKNOWN", &verifying, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> UNKNOWN; +5 ACQUIRE as A again; +13045 is out "
-      "of time; RELEASE as A; UNKNOWN" },
     { "out_of_time_while_discarding_reports_the_reason", &verifying, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait -> HELD until 0; RELEASE as A; +13050 is out of "
       "time; RELEASE as A; NOT_NOW" },
@@ -171,36 +129,16 @@ static const story stories[] = {
       "ACQUIRE as C -> +1 HELD; HELD until 30007, fence 7; +2 yields, for 490; ACQUIRE as D, "
       "yields C, may wait; reads; 0 left -> +1 BUSY; +5 ACQUIRE as E, may wait -> BUSY; +10 "
       "ACQUIRE as F, may wait" },
-    { "yield_after_an_acquire_without_a_wait_counts_as_a_wait", &yielding, &usual_terms,
-      "acquires, once; ACQUIRE as A -> +8 HELD; HELD until 30007, fence 7; +2 yields, for 490; "
-      "ACQUIRE as B, yields A, may wait -> +489 BUSY; +1 ACQUIRE as C -> +1 BUSY; TIMED_OUT; "
-      "over" },
     { "yield_clears_the_last_error", &yielding, &usual_terms,
       HELD_AT_0
       "; +5 extends to 30000; EXTEND as A -> +1 UNREACHABLE; UNREACHABLE; +4 yields, for 490; "
       "ACQUIRE as B, yields A, may wait; deadlines; due by 5550; unsent by 1010" },
-    { "yield_then_granted_is_HELD_again", &yielding, &ending_after_5_s,
-      "acquires, once; ACQUIRE as A -> HELD; HELD until 5000, fence 7; +10 yields, for 490; "
-      "ACQUIRE as B, yields A, may wait -> +1 QUEUED -> +389 HELD; HELD until 5400, fence 7; +1 "
-      "releases; RELEASE as B" },
-    { "yield_without_a_grant_is_TIMED_OUT", &yielding, &usual_terms,
-      HELD_AT_0
-      "; +10 yields, for 490; ACQUIRE as B, yields A, may wait -> +1 QUEUED; +489 RELEASE as B; "
-      "TIMED_OUT" },
     { "yield_of_a_lost_lock_is_LOST", &yielding, &usual_terms,
       HELD_AT_0 "; +10 yields, for 490; ACQUIRE as B, yields A, may wait -> +1 LOST; LOST; over" },
-    { "yield_without_a_reply_is_resolved", &yielding, &usual_terms,
-      HELD_AT_0
-      "; +6000 yields, for 500; ACQUIRE as B, yields A, may wait -> +20 UNKNOWN; +5 ACQUIRE as B "
-      "again -> RETRY_WITH_NEW_TOKEN; +1 ACQUIRE as C, may wait" },
     { "yield_is_resolved_for_one_reply_time", &yielding, &usual_terms,
       HELD_AT_0
       "; +6000 yields, for 500; ACQUIRE as B, yields A, may wait -> +4999 UNKNOWN; +1 RELEASE as "
       "B; UNKNOWN" },
-    { "yield_that_is_cancelled_releases", &yielding, &usual_terms,
-      HELD_AT_0
-      "; +10 yields, for 490; ACQUIRE as B, yields A, may wait; +1 cancels; RELEASE as B; "
-      "CANCELLED" },
     { "yield_interrupts_an_extension", &yielding, &usual_terms,
       HELD_AT_0
       "; +10000 EXTEND as A; +5 extends to 30000; yields, for 9000; ACQUIRE as B, yields A, may "
@@ -233,8 +171,6 @@ static const story stories[] = {
       "over" },
     { "yield_that_is_cancelled_sends_nothing_more", &verifying, &usual_terms,
       HELD_AT_0 "; +10 yields, for 490; RELEASE as A; +1 cancels; CANCELLED -> +1 RELEASED; over" },
-    { "unverified_acquire_without_a_reply_is_UNKNOWN", &unverified, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> +10 UNKNOWN; UNKNOWN; over" },
     { "unverified_late_grant_is_not_released", &unverified, &usual_terms,
       "acquires, for 8000; ACQUIRE as A, may wait -> +10 HELD until 10; +5 ACQUIRE as B, may wait "
       "-> BUSY" },
@@ -247,11 +183,6 @@ static const story stories[] = {
     { "unverified_cancel_sends_nothing_when_the_owner_is_uncertain", &unverified, &usual_terms,
       "acquires, for ever; ACQUIRE as A, may wait; +15 cancels; CANCELLED -> +5 HELD until 20; "
       "over" },
-    { "unverified_out_of_time_releases_a_certain_grant", &unverified, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait; +13050 is out of time; UNKNOWN -> +1 HELD; "
-      "RELEASE as A" },
-    { "unverified_cancel_between_attempts_ends_at_once", &unverified, &usual_terms,
-      "acquires, for 8000; ACQUIRE as A, may wait -> BUSY; +1 cancels; CANCELLED; over" },
     { "unverified_hold_is_not_renewed_and_not_released_at_its_end", &unverified, &usual_terms,
       HELD_AT_0 "; +29999 LOST; over" },
     { "unverified_hold_is_released_at_the_end_of_max_hold", &unverified, &ending_after_5_s,
@@ -260,10 +191,6 @@ static const story stories[] = {
       HELD_AT_0 "; +1 store revokes; LOST; over" },
     { "unverified_release_without_a_reply_is_not_repeated", &unverified, &usual_terms,
       HELD_AT_0 "; +1 releases; RELEASE as A -> +1 UNKNOWN; UNKNOWN; over" },
-    { "unverified_release_NOT_SENT_is_repeated", &unverified, &usual_terms,
-      HELD_AT_0
-      "; +1 releases; RELEASE as A -> +1 NOT_NOW; +5 RELEASE as A -> UNREACHABLE; +10 RELEASE as "
-      "A" },
     { "unverified_release_is_not_repeated_after_its_end", &unverified, &usual_terms,
       "acquires, once; ACQUIRE as A -> HELD until 10; HELD until 10, fence 7; +1 releases; RELEASE "
       "as A -> +6 NOT_NOW; +5 NOT_NOW; over" },

@@ -42,9 +42,6 @@ static const story stories[] = {
     { "token_resolved_grant_counts_from_its_first_request", &bwl_token, &usual_terms,
       "acquires, once; SET_IF_ABSENT as A -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A -> +7 yes; "
       "HELD until 29698" },
-    { "token_late_replies_are_ignored", &bwl_token, &usual_terms,
-      "acquires, for 9000; SET_IF_ABSENT as A; cancels; DELETE_IF_MINE as A; CANCELLED -> yes -> "
-      "no; over" },
     { "redisson_busy_then_released_by_its_holder", &bwl_redisson, &usual_terms,
       "acquires, for 9000; HASH_TAKE as A -> no; +1 pushes no; HASH_TAKE as B -> yes; HELD until "
       "29699" },
@@ -53,20 +50,6 @@ static const story stories[] = {
       "as A -> yes; reads; 29698 left; releases; HASH_RELEASE as A -> yes; RELEASED; over" },
     { "redisson_resolves_with_the_same_command", &bwl_redisson, &usual_terms,
       "acquires, once; HASH_TAKE as A -> +100 cut; +5 HASH_TAKE as A -> +7 yes; HELD until 29698" },
-    { "redisson_extend_of_a_foreign_value_is_LOST", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; extends to 60000; HASH_EXTEND as A "
-      "for 60000 -> no; LOST; over" },
-    { "redisson_extend_without_a_reply", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; extends to 60000; HASH_EXTEND as A "
-      "for 60000 -> cut; UNKNOWN; reads; 29698 left; error UNKNOWN" },
-    { "redisson_release_of_a_foreign_value_is_LOST", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; releases; HASH_RELEASE as A -> no; "
-      "LOST; over" },
-    { "redisson_not_now", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A -> retry; NOT_NOW; over" },
-    { "redisson_release_interrupts_an_extension", &bwl_redisson, &usual_terms,
-      "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; extends to 60000; HASH_EXTEND as A "
-      "for 60000; releases; HASH_RELEASE as A for 60000 -> yes -> yes; RELEASED; over" },
     { "redisson_pushes_are_ignored_while_held", &bwl_redisson, &usual_terms,
       "acquires, once; HASH_TAKE as A -> yes; HELD until 29698; pushes no; reads; 29698 left" },
     { "symfony_busy_then_a_push", &bwl_symfony, &usual_terms,
@@ -91,12 +74,6 @@ static const story stories[] = {
     { "local_waiter_extends", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
       "-> until 60000; HELD until 60000, fence 5; reads; 60000 left" },
-    { "local_waiter_is_held_after_a_failed_extension", &bwl_local_waiter_protocol, &usual_terms,
-      "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
-      "-> is NOT_NOW; NOT_NOW; reads; 9000 left; error NOT_NOW" },
-    { "local_waiter_extension_is_LOST", &bwl_local_waiter_protocol, &usual_terms,
-      "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
-      "-> is LOST; LOST; over" },
     { "local_waiter_that_leaves_gets_no_other_event", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, for 9000; ENQUEUE -> is QUEUED; cancels; LEAVE; CANCELLED; pushes until 9000; "
       "pushes is LOST -> until 0; over; pushes until 9000" },
@@ -109,9 +86,6 @@ static const story stories[] = {
       "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +100 no 1; REPLICATED "
       "by 2 in 50 -> +150 no 1; REPLICATED by 2 in 50 -> +249 no 1; REPLICATED by 2 in 50 -> +30 "
       "no 1; DELETE_IF_MINE as A -> yes; NOT_NOW; over" },
-    { "synced_late_replicas_count", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +100 no 1; REPLICATED "
-      "by 2 in 50 -> +100 yes 2; HELD until 9898" },
     { "synced_early_NO_is_not_repeated", &bwl_synced_token, &synced,
       "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +24 no 1; "
       "DELETE_IF_MINE as A" },
@@ -124,25 +98,12 @@ static const story stories[] = {
     { "synced_refused_WAIT_ends_the_acquire", &bwl_synced_token, &synced,
       "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> refused; "
       "DELETE_IF_MINE as A -> yes; STORE_REFUSED; over" },
-    { "synced_WAIT_that_fails_temporarily_is_tried_again", &bwl_synced_token, &synced,
-      "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> retry; "
-      "DELETE_IF_MINE as A -> yes; +5 SET_IF_ABSENT as B -> yes; REPLICATED by 2 in 50" },
     { "synced_WAIT_without_a_reply_is_tried_again", &bwl_synced_token, &synced,
       "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> cut; DELETE_IF_MINE "
       "as A -> yes; +5 SET_IF_ABSENT as B -> yes; REPLICATED by 2 in 50" },
-    { "synced_resolved_grant_counts_from_its_first_request", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A -> yes; "
-      "REPLICATED by 2 in 50 -> yes 2; HELD until 9898" },
-    { "synced_release_sends_no_WAIT", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
-      "releases; DELETE_IF_MINE as A -> yes; RELEASED; over" },
     { "synced_cancel_ignores_the_replicas", &bwl_synced_token, &synced,
       "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50; cancels; DELETE_IF_MINE "
       "as A; CANCELLED -> yes 2 -> yes; over" },
-    { "synced_extension_counts_when_the_replicas_have_it", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
-      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> yes 2; "
-      "HELD until 19798; reads; 19798 left" },
     { "synced_extension_with_too_few_replicas_fails", &bwl_synced_token, &synced,
       "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
       "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> +1 no 1; "
@@ -162,12 +123,6 @@ static const story stories[] = {
       "acquires, for 9000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +5 grants 8 at 5; "
       "EXTEND as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 8; reads; 9898 "
       "left" },
-    { "synced_late_grant_sends_no_WAIT", &bwl_synced_queue, &synced,
-      "acquires, for 9000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +5 grants 8 at 5; "
-      "EXTEND as A -> no" },
-    { "synced_useless_grant_is_passed_on", &bwl_synced_queue, &synced,
-      "acquires, for 9000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +5 grants 8 at 5; "
-      "EXTEND as A -> yes; REPLICATED by 2 in 50 -> +1 no 1; RELEASE as A -> yes" },
     { "synced_queue_resolved_grant_is_confirmed", &bwl_synced_queue, &synced,
       "acquires, for 9000; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> mine 9; EXTEND as A "
       "-> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9903, fence 9" },
@@ -181,18 +136,8 @@ static const story stories[] = {
       "HEARTBEAT as B" },
     { "ticket_once_is_busy", &bwl_ticket, &usual_terms,
       "acquires, once; JOIN_OR_LEAVE -> no 0; BUSY; over" },
-    { "ticket_refused", &bwl_ticket, &usual_terms,
-      "acquires, for 9; JOIN -> refused; STORE_REFUSED; over" },
-    { "ticket_NOT_SENT_is_a_refusal", &bwl_ticket, &usual_terms,
-      "acquires, for 9; JOIN -> unsent; STORE_REFUSED; over" },
     { "ticket_try_refused", &bwl_ticket, &usual_terms,
       "acquires, for 9; JOIN -> no 0; pushes no; TRY -> refused; LEAVE; STORE_REFUSED" },
-    { "ticket_leave_refused", &bwl_ticket, &usual_terms,
-      "acquires, once; JOIN_OR_LEAVE -> yes 3; HELD until released, fence 3; releases; LEAVE -> "
-      "refused; STORE_REFUSED; over" },
-    { "ticket_extends_without_a_request", &bwl_ticket, &usual_terms,
-      "acquires, once; JOIN_OR_LEAVE -> yes 3; HELD until released, fence 3; extends to 60000; "
-      "HELD until released, fence 3; reads; no end" },
     { "ticket_reports_QUEUED_once", &bwl_ticket, &usual_terms,
       "acquires, for 900; JOIN -> no 0; +1 TRY -> no 0; +2 TRY -> no 1; +4 TRY -> retry; JOIN -> "
       "retry; +1 JOIN -> yes 5; HELD until released, fence 5" },
@@ -208,12 +153,6 @@ static const story stories[] = {
     { "ticket_starts_each_acquire_anew", &bwl_ticket, &usual_terms,
       "acquires, for 900; JOIN -> no 1; +1 TRY -> no 1; pushes yes 4; HELD until released, fence "
       "4; yields, for 500; LEAVE -> yes; JOIN -> no 0; +1 TRY -> no 0; +2 TRY" },
-    { "queue_full", &bwl_queue, &usual_terms,
-      "acquires, for 9000; JOIN as A, grant 2000 -> full; FULL; over" },
-    { "queue_take", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A -> +3 held 7; HELD until 29698, fence 7" },
-    { "queue_take_busy", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A -> busy; BUSY; over" },
     { "queue_take_with_a_provisional_grant", &bwl_queue, &usual_terms,
       "acquires, once; TAKE as A -> granted 7; EXTEND as A; HELD until 1978, fence 7 -> yes" },
     { "queue_short_lease_bounds_the_provisional_grant", &bwl_queue, &short_lease,
@@ -225,18 +164,6 @@ static const story stories[] = {
     { "queue_confirmation_not_now", &bwl_queue, &usual_terms,
       "acquires, for 9000; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> mine 8; EXTEND as A "
       "-> retry; +10 HEARTBEAT as A -> mine 8; EXTEND as A -> no" },
-    { "queue_heartbeat_interval_depends_on_the_provisional_grant", &bwl_queue, &usual_terms,
-      "acquires, for 9000; JOIN as A, grant 2000 -> queued 3, 9000 left, at 1; +1000 HEARTBEAT as "
-      "A -> +1001 granted 8; EXTEND as A; HELD until 2978, fence 8 -> +3 yes" },
-    { "queue_last_try_only_reads", &bwl_queue, &usual_terms,
-      "acquires, for 7; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> gone; +1 JOIN as B, "
-      "grant 2000 -> +1 granted 4; EXTEND as B; HELD until 1984, fence 4 -> yes" },
-    { "queue_status_without_a_server_clock", &bwl_queue, &usual_terms,
-      "acquires, for 9000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left; +5 grants 8 at 5; "
-      "EXTEND as A; HELD until 1978, fence 8" },
-    { "redlock_unavailable_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 retry -> 2 refused; all DELETE_IF_MINE as A; "
-      "NOT_NOW; over -> 1 yes" },
     { "redlock_unreachable", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A -> 1 unsent -> 2 retry; all DELETE_IF_MINE as A; "
       "UNREACHABLE; over" },
@@ -253,9 +180,6 @@ static const story stories[] = {
     { "redlock_time_for_late_replies_is_10_ms_at_least", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> +1 1 yes -> 2 no; +10 all DELETE_IF_MINE as "
       "A" },
-    { "redlock_slowest_server_decides_in_time", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 no -> +39 3 yes; HELD until "
-      "29698" },
     { "redlock_waits_for_all_without_a_NO", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 retry -> +500 3 yes; HELD until "
       "29698" },
@@ -278,10 +202,6 @@ static const story stories[] = {
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
       "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 down -> 2 no; UNKNOWN; reads; 29698 left; "
       "error UNKNOWN" },
-    { "redlock_extension_not_now", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 no; NOT_NOW; reads; 29698 left; "
-      "error NOT_NOW" },
     { "redlock_extension_NOT_SENT", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
       "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 unsent; UNREACHABLE; reads; "
@@ -297,12 +217,6 @@ static const story stories[] = {
     { "redlock_released_by_two", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
       "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 yes; RELEASED; over" },
-    { "redlock_release_lost_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 no -> 2 yes -> 3 no; LOST; over" },
-    { "redlock_release_waits_for_the_deciding_server", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 no; LOST; over" },
     { "redlock_release_without_a_majority_is_UNKNOWN", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
       "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 down -> 3 no; +5 all DELETE_IF_MINE as A -> "
@@ -311,18 +225,12 @@ static const story stories[] = {
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
       "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 retry; +5 all DELETE_IF_MINE as "
       "A -> 2 yes; RELEASED; over" },
-    { "redlock_release_not_now", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 retry -> 2 unsent; +5 all DELETE_IF_MINE as A" },
     { "redlock_release_interrupts", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A; cancels; all DELETE_IF_MINE as A; CANCELLED -> 1 "
       "yes -> 1 yes -> 2 yes -> 2 yes; over" },
     { "redlock_replies_of_the_previous_round_do_not_count", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> 1 no -> 2 no; all DELETE_IF_MINE as A; +5 all "
       "SET_IF_ABSENT as B -> 3 yes -> 1 no -> 2 no -> 3 yes -> 1 yes -> 2 yes; HELD until 29703" },
-    { "redlock_push_is_ignored", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes; pushes yes; reads; 0 left -> 2 yes; HELD "
-      "until 29698" },
     { "redlock_named_drift", &bwl_redlock, &drifting,
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29985" },
     { "redlock_time_for_late_replies_begins_with_the_majority", &bwl_redlock, &usual_terms,
@@ -365,9 +273,6 @@ static const story stories[] = {
       "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 down -> 3 down; +5 all "
       "SET_IF_ABSENT_OR_MINE as A -> 1 yes -> 2 no -> 3 no; all DELETE_IF_MINE as A -> 1 yes -> 2 "
       "no -> 3 no; +10 all SET_IF_ABSENT as B -> 1 retry -> 2 retry; all DELETE_IF_MINE as B" },
-    { "redlock_second_request_without_a_majority_deletes_nothing", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 down -> 3 down; +5 all "
-      "SET_IF_ABSENT_OR_MINE as A -> 1 retry -> 2 retry" },
     { "queue_delayed_push_grants_only_with_enough_time_left", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> queued 0, 9000 left, at 1; +1000 HEARTBEAT as "
       "A; +480 grants 8 at 5; EXTEND as A; HELD until 1980, fence 8; reads; 500 left" },

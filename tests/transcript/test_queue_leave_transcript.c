@@ -39,26 +39,13 @@ static const story stories[] = {
       "acquires, for 60000; JOIN as A, grant 2000 -> +3 held 7; HELD until 29698, fence 7; +97 "
       "yields, for 60000; REQUEUE as B, grant 2000; +1 cancels; RELEASE as A; CANCELLED -> +1 "
       "queued 0, 2000 left, at 101 -> +1 no; CANCEL as B -> +1 yes; over" },
-    { "cancel_while_joining", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000; +1 cancels; CANCEL as A; CANCELLED -> +1 held 7 "
-      "-> +1 yes; over" },
     { "cancel_while_resolving", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +20 cut; +2 cancels; CANCEL as A; CANCELLED "
-      "-> +1 no; over" },
-    { "cancel_while_resolving_2", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +20 cut; +5 HEARTBEAT as A; +1 cancels; "
       "CANCEL as A; CANCELLED -> +1 mine 8 -> +1 more; DISPATCH_NEXT as A -> +1 yes; over" },
     /* The push was already sent: CANCEL passes the lock to the next waiter. */
     { "cancel_while_queued", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 cancels; "
       "CANCEL as A; CANCELLED; +1 grants 8 at 299 -> +1 yes; over" },
-    { "cancel_during_a_provisional_grant", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +1000 HEARTBEAT "
-      "as A -> +1 mine 8; EXTEND as A; +1 cancels; CANCEL as A; CANCELLED -> +1 yes -> +1 yes; "
-      "over" },
-    { "cancel_between_attempts", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +1000 HEARTBEAT "
-      "as A -> +1 gone; cancels; CANCELLED; over" },
     /* CANCEL is repeated for one reply time. */
     { "cancel_without_a_reply", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 cancels; "
@@ -69,23 +56,7 @@ static const story stories[] = {
     { "timeout_during_a_provisional_grant", &bwl_queue, &usual_terms,
       "acquires, for 1500; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +1000 HEARTBEAT "
       "as A -> +1 mine 8; EXTEND as A; +497 CANCEL as A; TIMED_OUT -> +1 yes -> +1 yes; over" },
-    /* The expected reply decides. */
-    { "timeout_while_joining", &bwl_queue, &usual_terms,
-      "acquires, for 1500; JOIN as A, grant 2000 -> +1800 queued 4, 9000 left, at 1800; CANCEL as "
-      "A; TIMED_OUT -> +1 yes; over" },
-    { "timeout_while_joining_2", &bwl_queue, &usual_terms,
-      "acquires, for 1500; JOIN as A, grant 2000 -> +1800 held 7; HELD until 29698, fence 7" },
-    { "timeout_while_resolving", &bwl_queue, &usual_terms,
-      "acquires, for 1500; JOIN as A, grant 2000 -> +2000 cut; +5 HEARTBEAT as A -> +1995 cut; +10 "
-      "HEARTBEAT as A -> +990 cut; CANCEL as A; UNKNOWN -> +1 yes; over" },
-    /* The entry is removed just before the end: one last attempt without an entry. */
-    { "timeout_between_attempts", &bwl_queue, &usual_terms,
-      "acquires, for 1500; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +1000 HEARTBEAT "
-      "as A -> +497 gone; +1 TAKE as B -> +1 busy; TIMED_OUT; over" },
     { "single_try_is_resolved", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A -> +20 cut; +5 HEARTBEAT as A -> +2 gone; +1 TAKE as B -> +2 held "
-      "7; HELD until 29726, fence 7" },
-    { "single_try_is_resolved_2", &bwl_queue, &usual_terms,
       "acquires, once; TAKE as A -> +20 cut; +5 HEARTBEAT as A -> +2 mine 7; EXTEND as A -> +13 "
       "cut; +10 HEARTBEAT as A -> +1 mine 8; EXTEND as A -> +2 yes; HELD until 29749, fence 8" },
     /* ---- a period ---------------------------------------------------------------------------- */

@@ -48,28 +48,11 @@ static const story stories[] = {
     { "server_clock_is_set_2", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 30000 left, at 1; +298 grants 8 "
       "at 100000; EXTEND as A; HELD until 1978, fence 8" },
-    /* The push was lost. The confirmation says how much of the lease is left. */
-    { "heartbeat_finds_the_lock_ours", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 30000 left, at 1; +1000 "
-      "HEARTBEAT as A -> +1 mine 8; EXTEND as A -> +2 yes; HELD until 30701, fence 8" },
-    /* The heartbeat comes when the lease of a dead holder is over. */
-    { "heartbeat_gets_the_lock", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 400 left, at 1; +402 HEARTBEAT "
-      "as A -> +1 granted 8; EXTEND as A; HELD until 2382, fence 8" },
     /* A foreign lock, or one without an expiry, is checked every 50 ms. */
     { "foreign_lock_is_polled", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, foreign, at 1; +50 "
       "HEARTBEAT as A -> +1 queued 0, endless, at 52; +50 HEARTBEAT as A -> +1 granted 8; EXTEND "
       "as A; HELD until 2081, fence 8" },
-    { "cut_while_joining", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +20 cut; +5 HEARTBEAT as A -> +1 queued 3, "
-      "9000 left, at 26; +74 grants 8 at 99; EXTEND as A; HELD until 2074, fence 8" },
-    { "cut_while_joining_2", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +20 cut; +5 HEARTBEAT as A -> +1 gone; +1 "
-      "JOIN as B, grant 2000 -> +2 held 8; HELD until 29725, fence 8" },
-    { "cut_while_joining_3", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +20 cut; +5 HEARTBEAT as A -> +1 mine 8; "
-      "EXTEND as A -> +3 yes; HELD until 29724, fence 8" },
     /* The second request reads the entry and does not make another one. */
     { "cut_while_joining_for_longer_than_the_lease", &bwl_queue, &usual_terms,
       "acquires, for ever; JOIN as A, grant 2000 -> +40000 cut; +5 HEARTBEAT as A -> +39995 cut; "
@@ -111,8 +94,6 @@ static const story stories[] = {
       "acquires, for 60000; JOIN as A, grant 2000 -> +1 retry; +5 JOIN as B, grant 2000 -> +1 "
       "queued 0, 9000 left, at 1; +1000 HEARTBEAT as B -> +1 retry; +500 HEARTBEAT as B -> +1 "
       "refused; +500 HEARTBEAT as B -> +1 granted 8; EXTEND as B; HELD until 3987, fence 8" },
-    { "refused", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +1 refused; STORE_REFUSED; over" },
 };
 
 ROWS(stories, play_row)

@@ -47,18 +47,6 @@ static const story stories[] = {
       "acquires, once; all SET_IF_ABSENT as A -> +1 1 yes -> 2 yes; HELD until 2968 -> 3 yes; "
       "+1000 all EXTEND_IF_MINE as A -> +1 1 yes; +1966 all DELETE_IF_MINE as A; LOST -> +2 1 yes "
       "-> +1 2 down -> +1 3 down" },
-    { "acquire_is_repeated_until_it_is_held", &bwl_redlock, &usual_terms,
-      "acquires, once" ASKED_AGAIN
-      "; +9 all SET_IF_ABSENT_OR_MINE as A -> +1 1 yes -> 3 yes; HELD until 29698" },
-    { "cancelled_acquire_is_deleted", &bwl_redlock, &usual_terms,
-      "acquires, once" ASKED_AGAIN "; +2 cancels; all DELETE_IF_MINE as A; CANCELLED" },
-    { "cancelled_acquire_is_deleted_2", &bwl_redlock, &usual_terms,
-      "acquires, once" ASKED_AGAIN
-      "; +9 all SET_IF_ABSENT_OR_MINE as A; +1 cancels; all DELETE_IF_MINE as A; CANCELLED" },
-    { "refused_acquire_is_deleted", &bwl_redlock, &usual_terms,
-      "acquires, once" ASKED_AGAIN
-      "; +9 all SET_IF_ABSENT_OR_MINE as A -> +1 1 refused -> 2 refused; all DELETE_IF_MINE as A; "
-      "UNKNOWN" },
     { "failed_acquire_is_deleted_until_confirmed", &bwl_redlock,
       &(bwl_terms){ .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 10, .renews = true },
       "acquires, once" ASKED_AGAIN

@@ -11,11 +11,6 @@ static const story stories[] = {
       "acquires, once; JOIN_OR_LEAVE -> yes 7; HELD until released, fence 7; +500 reads; no end; "
       "+100 extends to 60000; HELD until released, fence 7; +89400 releases; LEAVE -> yes; "
       "RELEASED; over" },
-    { "once_is_busy", &bwl_ticket, &usual_terms,
-      "acquires, once; JOIN_OR_LEAVE -> no; BUSY; over" },
-    { "queued_then_granted", &bwl_ticket, &usual_terms,
-      "acquires, for 60000; JOIN -> no; +1 TRY -> no; +2 TRY -> no; +4 TRY -> no; +5 pushes yes 8; "
-      "HELD until released, fence 8; +99987 reads; no end" },
     /* The push comes a moment early: the next tries are close together. */
     { "queued_then_tried_again", &bwl_ticket, &usual_terms,
       "acquires, for 60000; JOIN -> no; +1 TRY -> no; +2 TRY -> no; +4 TRY -> no; +8 TRY -> no; +5 "
@@ -39,8 +34,6 @@ static const story stories[] = {
       "retry; +1 JOIN -> no; +1 TRY -> yes 3; HELD until released, fence 3" },
     { "queued_then_granted_by_the_store", &bwl_ticket, &usual_terms,
       "acquires, for 60000; JOIN -> no 2; +59999 pushes yes 8; HELD until released, fence 8" },
-    { "timeout_where_the_store_grants", &bwl_ticket, &usual_terms,
-      "acquires, for 60000; JOIN -> no 2; +60000 LEAVE; TIMED_OUT -> yes; over" },
     /* The pause grows to 128 ms. */
     { "waiter_without_pushes_polls", &bwl_ticket, &usual_terms,
       "acquires, for 1000; JOIN -> no 1; +1 TRY -> no 1; +2 TRY -> no 1; +4 TRY -> no 1; +8 TRY -> "
@@ -51,18 +44,8 @@ static const story stories[] = {
     { "timeout_in_the_queue", &bwl_ticket, &usual_terms,
       "acquires, for 10; JOIN -> no; +1 TRY -> no; +2 TRY -> no; +4 TRY; +3 LEAVE; TIMED_OUT -> +1 "
       "yes 8; +1 pushes yes 8 -> +1 yes; over" },
-    { "cancel_in_the_queue", &bwl_ticket, &usual_terms,
-      "acquires, for ever; JOIN -> no; +1 TRY -> no; +1 cancels; LEAVE; CANCELLED -> yes; over" },
     { "cancel_while_joining", &bwl_ticket, &usual_terms,
       "acquires, for ever; JOIN; +1 cancels; LEAVE; CANCELLED -> +1 yes 8 -> yes; over" },
-    { "cancel_while_the_latch_is_busy", &bwl_ticket, &usual_terms,
-      "acquires, for ever; JOIN -> retry; cancels; LEAVE; CANCELLED -> yes; over; +50 reads; 0 "
-      "left" },
-    { "refused", &bwl_ticket, &usual_terms,
-      "acquires, for ever; JOIN -> refused; STORE_REFUSED; over" },
-    /* The entry may still exist and must not block the next waiter. */
-    { "refused_in_the_queue", &bwl_ticket, &usual_terms,
-      "acquires, for ever; JOIN -> no; +1 TRY -> refused; LEAVE; STORE_REFUSED -> yes; over" },
     { "max_hold_ends_the_hold", &bwl_ticket, &ending_after_45_s,
       "acquires, once; JOIN_OR_LEAVE -> yes 7; HELD until 45000, fence 7; +45000 LEAVE; LOST -> "
       "yes; over" },

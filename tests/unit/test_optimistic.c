@@ -90,14 +90,7 @@ static void play(void **state)
 static const row rows[] = {
     { "written", 0, BWL_NEVER, "READ yes COMPUTE write WRITE yes WRITTEN:1:0" },
     { "left", 0, BWL_NEVER, "READ yes COMPUTE leave LEAVE yes LEFT:1:0" },
-    { "value_left_unchanged_after_a_broken_connection", 0, BWL_NEVER,
-      "READ yes COMPUTE leave LEAVE cut LEFT:1:0" },
-    { "stopped_with_an_unsent_command", 0, BWL_NEVER,
-      "READ yes COMPUTE stop LEAVE unsent STOPPED:1:0" },
-    { "stopped_with_a_refused_command", 0, BWL_NEVER,
-      "READ yes COMPUTE stop LEAVE refused STOPPED:1:0" },
     { "foreign_value_is_not_changed", 0, BWL_NEVER, "READ alien LEAVE yes FOREIGN_VALUE:1:0" },
-    { "foreign_value_after_a_cut", 0, BWL_NEVER, "READ alien LEAVE cut FOREIGN_VALUE:1:0" },
     { "conflicts_pause_after_the_second", 0, BWL_NEVER,
       "READ yes COMPUTE write WRITE no READ yes COMPUTE write WRITE no PAUSE:1005 +5 alarm "
       "READ yes COMPUTE write WRITE no PAUSE:1015 +10 alarm READ yes COMPUTE write WRITE no "
@@ -111,14 +104,8 @@ static const row rows[] = {
     { "conflict_before_the_end_is_tried_again", 0, 1001,
       "READ yes COMPUTE write WRITE no READ +1 yes COMPUTE write WRITE no TIME_UP:2:2" },
     { "conflict_at_the_end_is_the_end", 0, 1000, "READ yes COMPUTE write WRITE no TIME_UP:1:1" },
-    { "pause_ends_with_the_time", 0, 1003,
-      "READ yes COMPUTE write WRITE no READ yes COMPUTE write WRITE no PAUSE:1003 +3 alarm "
-      "READ yes COMPUTE write WRITE no TIME_UP:3:3" },
     { "not_now_to_a_read_pauses", 0, BWL_NEVER,
       "READ later PAUSE:1005 +5 alarm READ yes COMPUTE write WRITE yes WRITTEN:2:0" },
-    { "not_now_to_a_write_pauses", 0, BWL_NEVER,
-      "READ yes COMPUTE write WRITE later PAUSE:1005 +5 alarm READ yes COMPUTE write WRITE "
-      "yes WRITTEN:2:0" },
     { "not_now_pauses_double", 0, BWL_NEVER,
       "READ later PAUSE:1005 alarm READ later PAUSE:1010 alarm READ later PAUSE:1020 alarm "
       "READ yes COMPUTE write WRITE yes WRITTEN:4:0" },
@@ -126,15 +113,8 @@ static const row rows[] = {
       "READ later PAUSE:1005 alarm READ yes COMPUTE write WRITE later NOT_NOW:2:0" },
     { "not_now_at_the_end_is_the_end", 0, 1005,
       "READ later PAUSE:1005 +5 alarm READ later NOT_NOW:2:0" },
-    { "first_conflict_after_a_pause_is_tried_at_once", 0, BWL_NEVER,
-      "READ later PAUSE:1005 alarm READ yes COMPUTE write WRITE no READ yes COMPUTE write "
-      "WRITE no PAUSE:1010" },
-    { "read_refused", 0, BWL_NEVER, "READ refused REFUSED:1:0" },
-    { "write_refused", 0, BWL_NEVER, "READ yes COMPUTE write WRITE refused REFUSED:1:0" },
     { "read_is_cut_once", 0, BWL_NEVER, "READ cut READ yes COMPUTE write WRITE yes WRITTEN:2:0" },
     { "read_is_cut_twice", 0, BWL_NEVER, "READ cut READ cut UNREACHABLE:2:0" },
-    { "read_is_unsent_once", 0, BWL_NEVER,
-      "READ unsent READ yes COMPUTE write WRITE yes WRITTEN:2:0" },
     { "write_is_unsent_once", 0, BWL_NEVER,
       "READ yes COMPUTE write WRITE unsent READ yes COMPUTE write WRITE unsent "
       "UNREACHABLE:2:0" },

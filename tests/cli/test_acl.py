@@ -178,9 +178,3 @@ def test_the_completions_know_the_features(place):
     text = (SOURCE / "cli/settings/commands.h").read_text(encoding="utf-8")
     defined = re.search(r"#define ACL_FEATURES((?:.*\\\n)+.*)", text).group(1)
     assert "".join(re.findall(r'"(.*?)"', defined)).split("|") == features(place)
-
-
-def test_help(place):
-    done = place.bowline("acl", "--help")
-    assert done.returncode == 0
-    assert done.stdout == place.bowline("help", "acl").stdout

@@ -327,10 +327,3 @@ def test_wrong_arguments_are_refused(place, words, says):
     done = breaks(place, *words)
     assert failed(done)[0] == says
     assert "secret" not in done.stderr and done.stdout == ""
-
-
-def test_help(place):
-    for words in (["break", "--help"], ["break", "-h"], ["help", "break"]):
-        done = place.bowline(*words)
-        assert done.returncode == 0 and done.stderr == ""
-        assert all(text in done.stdout for text in ("--yes", "--json", "122", "next renewal"))

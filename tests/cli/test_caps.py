@@ -182,14 +182,6 @@ def test_wrong_arguments_are_refused(place, words):
     assert done.stderr.endswith("bowline: type: bowline help caps\n")
 
 
-def test_help(place):
-    done = place.bowline("caps", "-h")
-    assert done.returncode == 0
-    assert done.stdout == place.bowline("help", "caps").stdout
-    for option in ("--json", "--url-file", "--help"):
-        assert option in done.stdout
-
-
 def test_the_directory_of_file_is_not_made(place):
     """It says what the lock would be, and leaves no trace."""
     before = sorted(place.root.rglob("*"))

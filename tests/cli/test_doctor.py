@@ -437,12 +437,6 @@ def test_a_shared_directory_that_cannot_be_read(place):
 # ---- options ------------------------------------------------------------------------------------------------
 
 
-def test_help(place):
-    done = place.bowline("doctor", "-h")
-    assert done.returncode == 0
-    assert done.stdout == place.bowline("help", "doctor").stdout
-
-
 @pytest.mark.parametrize("words", [["--jsno"], ["a", "b"], ["redis://ann:swordfish@host.invalid"]])
 def test_wrong_arguments_are_refused(place, words):
     done = place.bowline("doctor", *words)

@@ -114,13 +114,7 @@ def test_wrong_arguments_are_explained(place, words, what, why):
     assert not place.path("f").exists()
 
 
-def test_help(place):
-    said = [place.bowline(*words) for words in (("help", "fence"), ("fence", "-h"), ("fence", "check", "--help"))]
-    assert {done.returncode for done in said} == {0} and len({done.stdout for done in said}) == 1
-    lines = said[0].stdout.splitlines()
-    assert len(lines) <= 25 and max(map(len, lines)) <= 80
-    assert lines[0].startswith("bowline fence check ")
-    # Arguments of the command are not parsed.
+def test_help_of_the_command_is_the_commands(place):
     assert fence(place, "run", "f", "printf", "%s", "--help", env=with_fence(place, 5)).stdout == "--help"
 
 

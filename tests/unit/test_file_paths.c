@@ -30,7 +30,7 @@ TEST(paths_name_these_files)
         { "f x", "@/x/y", .text = "Not a directory" },
         { "f x;l l x", "@/l/y", .text = "Not a directory" },
         { NULL, "@/none/y", .text = "none/y: No such file" },
-        { "l loop loop", "@/loop", .text = "/loop: Too many levels" },
+        { "l loop loop", "@/loop", .text = "ymbolic link" }, /* musl has other words than glibc */
     };
 
     PLAY(rows);

@@ -11,10 +11,12 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import pytest
@@ -40,6 +42,12 @@ def text_of(path):
         return path.read_text()
     except FileNotFoundError:
         return ""
+
+
+def state_of(pid):
+    """R: runs, S: sleeps, T: is stopped."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
 
 
 def has_line(path, text):
@@ -260,3 +268,50 @@ def terminal(place):
     yield open_one
     for one in terminals:
         one.close()
+
+
+class Peer:
+    """Listens at a free port; answers every connection with `says` (None: never), then closes it if it `closes`."""
+
+    def __init__(self, says, closes):
+        self.says = says
+        self.closes = closes
+        self.open = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.open.append(connection)
+            if self.says is not None:
+                connection.recv(1)  # an unexpected reply could be read as another protocol
+                connection.sendall(self.says)
+            if self.closes:
+                connection.close()
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+        for connection in self.open:
+            connection.close()
+
+
+@pytest.fixture
+def start_peer():
+    peers = []
+
+    def start(says, closes=False):
+        peers.append(Peer(says, closes))
+        return peers[-1]
+
+    yield start
+    for peer in peers:
+        peer.stop()

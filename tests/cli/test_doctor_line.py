@@ -4,7 +4,6 @@ import json
 import shutil
 import socket
 import subprocess
-import threading
 
 import pytest
 
@@ -15,67 +14,34 @@ from own_sentinel import Sentinel
 # ---- not a server --------------------------------------------------------------------------------------
 
 
-class Liar:
-    """Answers every connection with the same bytes and then is silent."""
-
-    def __init__(self, answer, options=""):
-        self.line = socket.create_server(("127.0.0.1", 0))
-        self.url = f"redis://127.0.0.1:{self.line.getsockname()[1]}{options}"
-        self.answer = answer
-        self.ended = False
-        self.open = []
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self):
-        while True:
-            try:
-                line, _ = self.line.accept()
-            except OSError:
-                return
-            self.open.append(line)
-            line.sendall(self.answer)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.line.shutdown(socket.SHUT_RDWR)
-        self.line.close()
-        self.thread.join()
-        for line in self.open:
-            line.close()
-
-
 @pytest.mark.parametrize(
     "answer",
     [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+OK\r\n", b"*-3\r\n", b"$99999999\r\n", b"", b"\x00\xff\x80\x1b[2J\r\n"],
 )
-def test_server_with_wrong_replies_is_reported(place, answer):
+def test_server_with_wrong_replies_is_reported(place, start_peer, answer):
     # Only a server that never answers has a short time limit: no answer can be late.
-    with Liar(answer, "" if answer else "?timeout=300ms") as liar:
-        bill = look(place, liar.url)
+    bill = look(place, start_peer(answer or None).url + ("" if answer else "?timeout=300ms"))
     assert (bill.code, bill.bad()) == (1, ["handshake"])
     assert "\x1b" not in json.dumps(bill.all)
 
 
 @pytest.mark.parametrize("reply", [b"+OK\r\n", b":1\r\n"])
-def test_server_without_transactions_gets_no_write_command(place, reply):
+def test_server_without_transactions_gets_no_write_command(place, start_peer, reply):
     """It answers HELLO like a server, and every other command with the same reply."""
     hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
-    with Liar(hello + reply * 200) as liar:
-        bill = look(place, liar.url)
-        said = b"".join(line.recv(65536) for line in liar.open).upper()
+    peer = start_peer(hello + reply * 200)
+    bill = look(place, peer.url)
+    said = b"".join(connection.recv(65536) for connection in peer.open).upper()
     assert bill.of("rights")["grade"] == "unknown"
     for command in (b"SET\r\n", b"DEL\r\n", b"INCR\r\n", b"EVAL\r\n", b"ZADD\r\n", b"PUBLISH"):
         assert command not in said
 
 
-def test_impossible_time_of_day_is_ignored(place):
+def test_impossible_time_of_day_is_ignored(place, start_peer):
     hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
     for seconds in (b"9223372036854775807", b"-9223372036854775807", b"nine"):
-        with Liar(hello + b"*2\r\n+%s\r\n+1\r\n" % seconds * 200) as liar:
-            assert look(place, liar.url).of("clock")["grade"] == "unknown"
+        peer = start_peer(hello + b"*2\r\n+%s\r\n+1\r\n" % seconds * 200)
+        assert look(place, peer.url).of("clock")["grade"] == "unknown"
 
 
 def test_port_without_a_server_is_reported(place):

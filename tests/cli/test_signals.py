@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from conftest import state_of
+
 # The command and a grandchild each record their signals, and end when both have received one.
 GROUP = """
 import os, pathlib, signal, sys, time
@@ -207,11 +209,6 @@ def test_an_ignored_hangup_is_not_passed_on(place):
 
 
 # Stopping, without a terminal: the command stops, bowline continues to watch.
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return file.read().rsplit(")", 1)[1].split()[0]
 
 
 def test_stop_and_continue_are_passed_on_and_the_lock_stays(place):

@@ -12,12 +12,7 @@ import signal
 
 import pytest
 
-from conftest import CTRL_C, CTRL_D, CTRL_Z, PROMPT
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return file.read().rsplit(")", 1)[1].split()[0]
+from conftest import CTRL_C, CTRL_D, CTRL_Z, PROMPT, state_of
 
 
 # Not a shell script: a shell that is stopped between fork and exec of its next command is not seen to stop.

@@ -5,7 +5,6 @@ The peers are threads of the test. Each sends its first bytes on a connection; a
 """
 
 import socket
-import threading
 
 import pytest
 
@@ -17,53 +16,6 @@ OTHERS = {
     "smtp": b"220 mail.example ESMTP\r\n",
     "garbage": bytes(range(128, 160)),
 }
-
-
-class Peer:
-    """Listens at a free port; answers every connection with `says` (None: never), then closes it if it `closes`."""
-
-    def __init__(self, says, closes):
-        self.says = says
-        self.closes = closes
-        self.open = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.url = f"redis://127.0.0.1:{self.port}"
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.open.append(connection)
-            if self.says is not None:
-                connection.recv(1)  # an unexpected reply could be read as another protocol
-                connection.sendall(self.says)
-            if self.closes:
-                connection.close()
-
-    def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        self.thread.join()
-        for connection in self.open:
-            connection.close()
-
-
-@pytest.fixture
-def start_peer():
-    peers = []
-
-    def start(says, closes=False):
-        peers.append(Peer(says, closes))
-        return peers[-1]
-
-    yield start
-    for peer in peers:
-        peer.stop()
 
 
 @pytest.mark.parametrize("option", [[], ["-n"], ["-w", "1d"]], ids=["plain", "no-wait", "wait"])

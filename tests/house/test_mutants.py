@@ -7,6 +7,7 @@ import os
 import pathlib
 
 import mutate
+import pytest
 import simulate_mutants
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
@@ -33,33 +34,18 @@ def test_every_fault_for_the_simulator_can_be_planted():
 GOOD = "[it is wrong]\nfile: a.c\nold: one\nnew: two\nby: live/x\n"
 
 
-def test_valid_list_has_no_complaints(tmp_path):
-    (tmp_path / "a.c").write_text("one\n")
-    assert complaints(tmp_path, "# a comment\n\n" + GOOD) == []
-
-
-def test_text_that_does_not_occur_once_is_detected(tmp_path):
-    (tmp_path / "a.c").write_text("one one\n")
-    assert complaints(tmp_path, GOOD) == ["it is wrong: its text is 2 times in a.c"]
-    (tmp_path / "a.c").unlink()
-    assert complaints(tmp_path, GOOD) == ["it is wrong: its text is 0 times in a.c"]
-
-
-def test_a_fault_that_changes_nothing_is_noticed(tmp_path):
-    (tmp_path / "a.c").write_text("one\n")
-    assert complaints(tmp_path, GOOD.replace("two", "one")) == ["it is wrong: changes nothing"]
-
-
-def test_a_test_that_does_not_exist_is_noticed(tmp_path):
-    (tmp_path / "a.c").write_text("one\n")
-    assert complaints(tmp_path, GOOD.replace("live/x", "live/y")) == ["it is wrong: there is no live/y"]
-
-
-def test_a_field_that_is_missing_is_noticed(tmp_path):
-    (tmp_path / "a.c").write_text("one\n")
-    assert complaints(tmp_path, GOOD.replace("by: live/x\n", "")) == [
-        "it is wrong: needs exactly file, old, new, by"
-    ]
+@pytest.mark.parametrize("source, text, complaint", [
+    ("one", "# a comment\n\n" + GOOD, None),
+    ("one one", GOOD, "its text is 2 times in a.c"),
+    (None, GOOD, "its text is 0 times in a.c"),
+    ("one", GOOD.replace("two", "one"), "changes nothing"),
+    ("one", GOOD.replace("live/x", "live/y"), "there is no live/y"),
+    ("one", GOOD.replace("by: live/x\n", ""), "needs exactly file, old, new, by"),
+])
+def test_fault_that_cannot_be_planted_or_noticed_is_detected(tmp_path, source, text, complaint):
+    if source is not None:
+        (tmp_path / "a.c").write_text(source + "\n")
+    assert complaints(tmp_path, text) == ([] if complaint is None else [f"it is wrong: {complaint}"])
 
 
 def wrong_for_the_simulator(tmp_path, **changed):
@@ -69,22 +55,18 @@ def wrong_for_the_simulator(tmp_path, **changed):
     return list(simulate_mutants.complaints(tmp_path, mutate.read_mutants(text)))
 
 
-def test_a_fault_for_the_simulator_says_whether_it_is_found(tmp_path):
-    assert wrong_for_the_simulator(tmp_path) == wrong_for_the_simulator(tmp_path, found="no, it changes only a text") == []
-    for found in ("no", "perhaps"):
-        assert wrong_for_the_simulator(tmp_path, found=found) == ["it is wrong: found is yes, or no and why"]
-
-
-def test_a_fault_for_the_simulator_says_where_it_is_from(tmp_path):
-    assert wrong_for_the_simulator(tmp_path, **{"from": "mended 0123abcd"}) == []
-    assert wrong_for_the_simulator(tmp_path, **{"from": "mended"}) == ["it is wrong: from is new, or mended and a commit"]
-
-
-def test_a_fault_for_the_simulator_has_worlds(tmp_path):
-    assert wrong_for_the_simulator(tmp_path, worlds="cluster") == []
-    assert wrong_for_the_simulator(tmp_path, worlds="flat") == [
-        "it is wrong: worlds is one of any, single, redlock, sync, sentinel, cluster"
-    ]
+@pytest.mark.parametrize("changed, complaint", [
+    ({}, None),
+    ({"found": "no, it changes only a text"}, None),
+    ({"found": "no"}, "found is yes, or no and why"),
+    ({"found": "perhaps"}, "found is yes, or no and why"),
+    ({"from": "mended 0123abcd"}, None),
+    ({"from": "mended"}, "from is new, or mended and a commit"),
+    ({"worlds": "cluster"}, None),
+    ({"worlds": "flat"}, "worlds is one of any, single, redlock, sync, sentinel, cluster"),
+])
+def test_a_fault_for_the_simulator_says_its_worlds_its_source_and_whether_it_is_found(tmp_path, changed, complaint):
+    assert wrong_for_the_simulator(tmp_path, **changed) == ([] if complaint is None else [f"it is wrong: {complaint}"])
 
 
 def test_the_lines_of_the_simulator_are_read():

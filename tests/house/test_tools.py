@@ -108,50 +108,33 @@ def program(stdout, result="OK", status=0):
     return {"name": "p", "stdout": stdout, "result": result, "returncode": status}
 
 
-def test_cases_are_counted_and_not_programs(tmp_path):
-    programs = program("1..2\nok 1 - a\nok 2 - b\n"), program("1..1\nok 1\n")
-    assert count(tmp_path, *programs)[:2] == (0, "3 passed, 0 failed")
+OF_AN_OLD_CMOCKA = "1..2\nok 1 - a\nnot ok 2 # SKIP b\n"  # it counts a skip as a failure
 
 
-def test_a_failed_case_is_counted_with_its_words(tmp_path):
-    status, last, text = count(tmp_path, program("1..2\nok 1 - a\nnot ok 2 - b\n# because\n", "FAIL", 1))
-    assert (status, last) == (1, "1 passed, 1 failed")
-    assert "because" in text
+@pytest.mark.parametrize("programs, ends, shown", [
+    # Cases are counted, and not programs; one without TAP is a case.
+    ([program("1..2\nok 1 - a\nok 2 - b\n"), program("1..1\nok 1\n")], (0, "3 passed, 0 failed"), ""),
+    ([program("hello\n")], (0, "1 passed, 0 failed"), ""),
+    ([program("ok then\n", "TIMEOUT")], (1, "0 passed, 1 failed"), ""),
+    ([program("1..2\nok 1 - a\nnot ok 2 - b\n# because\n", "FAIL", 1)], (1, "1 passed, 1 failed"), "because"),
+    # A crash after good cases is a failure.
+    ([program("1..3\nok 1 - a\nok 2 - b\n", "ERROR", -6)], (1, "2 passed, 1 failed"), ""),
+    # Skipped cases are named and not passed; the reason may be the comment before.
+    ([program("1..2\nok 1 - a\nok 2 - b # SKIP no server\n")], (0, "1 passed, 0 failed"), "b: no server"),
+    ([program("1..2\n# skipped: no TLS\nnot ok 1 # SKIP a\nok 2 # SKIP b\n", "FAIL", 0)], (0, "0 passed, 0 failed"), "p: a: no TLS"),
+    ([program("1..2\n# skipped: no TLS\nnot ok 1 # SKIP a\nok 2 # SKIP b\n", "FAIL", 0)], (0, "0 passed, 0 failed"), "p: b\n"),
+    ([program(OF_AN_OLD_CMOCKA, "FAIL", 0)], (0, "1 passed, 0 failed"), "p: b"),
+    ([program(OF_AN_OLD_CMOCKA, "FAIL", 1)], (1, "1 passed, 1 failed"), ""),
+    ([program(OF_AN_OLD_CMOCKA.replace("1..2", "1..3"), "FAIL", 0)], (1, "1 passed, 1 failed"), ""),
+    ([program(OF_AN_OLD_CMOCKA + "not ok 3 - c\n", "FAIL", 1)], (1, "1 passed, 1 failed"), ""),
+    ([], (1, "0 passed, 1 failed"), ""),
+])  # fmt: skip
+def test_cases_are_counted(tmp_path, programs, ends, shown):
+    status, last, text = count(tmp_path, *programs)
+    assert (status, last) == ends and shown in text
 
 
-def test_a_crash_after_good_cases_is_a_failure(tmp_path):
-    assert count(tmp_path, program("1..3\nok 1 - a\nok 2 - b\n", "ERROR", -6))[:2] == (1, "2 passed, 1 failed")
-
-
-def test_a_program_without_tap_is_one_case(tmp_path):
-    assert count(tmp_path, program("hello\n"))[:2] == (0, "1 passed, 0 failed")
-    assert count(tmp_path, program("ok then\n", "TIMEOUT"))[:2] == (1, "0 passed, 1 failed")
-
-
-def test_skipped_cases_are_named_and_not_passed(tmp_path):
-    status, last, text = count(tmp_path, program("1..2\nok 1 - a\nok 2 - b # SKIP no server\n"))
-    assert (status, last) == (0, "1 passed, 0 failed")
-    assert "b: no server" in text
-
-
-def test_reason_of_a_skip_is_the_comment_before_it(tmp_path):
-    text = count(tmp_path, program("1..2\n# skipped: no TLS\nnot ok 1 # SKIP a\nok 2 # SKIP b\n", "FAIL", 0))[2]
-    assert "p: a: no TLS" in text
-    assert "p: b\n" in text
-
-
-def test_skips_of_an_old_cmocka_are_no_failure_and_hide_none(tmp_path):
-    said = "1..2\nok 1 - a\nnot ok 2 # SKIP b\n"
-    status, last, text = count(tmp_path, program(said, "FAIL", 0))
-    assert (status, last) == (0, "1 passed, 0 failed")
-    assert "p: b" in text
-    assert count(tmp_path, program(said, "FAIL", 1))[:2] == (1, "1 passed, 1 failed")
-    assert count(tmp_path, program(said.replace("1..2", "1..3"), "FAIL", 0))[:2] == (1, "1 passed, 1 failed")
-    assert count(tmp_path, program(said + "not ok 3 - c\n", "FAIL", 1))[:2] == (1, "1 passed, 1 failed")
-
-
-def test_no_test_at_all_is_a_failure(tmp_path):
-    assert count(tmp_path)[:2] == (1, "0 passed, 1 failed")
+def test_log_that_does_not_exist_is_a_failure(tmp_path):
     assert run(ROOT / "tools/count-tests", tmp_path / "nowhere").returncode == 1
 
 

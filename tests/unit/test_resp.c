@@ -224,15 +224,6 @@ TEST(resp_cursor_gives_the_values_in_wire_order)
     }
 }
 
-TEST(resp_huge_length_in_twelve_bytes_is_refused)
-{
-    static const char bomb[] = "*100000000\r\n";
-    bwl_resp_scan     scan   = { 0 };
-
-    assert_int_equal(sizeof bomb - 1, 12);
-    assert_int_equal(feed(&scan, bomb, sizeof bomb - 1), BWL_RESP_TOO_BIG);
-}
-
 TEST(resp_endless_line_is_refused)
 {
     static const char *const types[] = { "+", "-", ",", "(" };

@@ -48,31 +48,24 @@ def check_remaining_keys(arena, pair):
         assert (arena.server.cli("pttl", key) != "-1") == (key in [left % KEY for left in pair.leaves]), key
 
 
-def test_bowline_is_busy_while_a_foreign_program_holds(arena, pair):
-    theirs = foreigner(arena, pair).await_ready()
-    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
-    assert theirs.acquire() == "held"
-    value = arena.server.dump(key_of(pair))
-    assert value is not None
-    assert ours.acquire() == "busy"
-    assert ours.acquire(200) == "busy"
-    assert arena.server.dump(key_of(pair)) == value
-    assert theirs.release() == "released"
-    ours.take_and_return()
-    check_remaining_keys(arena, pair)
+@pytest.fixture(params=["bowline", "foreign"])
+def holder(request):
+    """The side that holds the lock; the other one tries to acquire it."""
+    return request.param
 
 
-def test_foreign_program_is_busy_while_bowline_holds(arena, pair):
+def test_other_side_is_busy_while_one_holds(arena, pair, holder):
     theirs = foreigner(arena, pair).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
-    assert ours.acquire() == "held"
+    first, second = (ours, theirs) if holder == "bowline" else (theirs, ours)
+    assert first.acquire() == "held"
     value = arena.server.dump(key_of(pair))
     assert value is not None
-    assert theirs.acquire() == "busy"
-    assert theirs.acquire(200) == "busy"
+    assert second.acquire() == "busy"
+    assert second.acquire(200) == "busy"
     assert arena.server.dump(key_of(pair)) == value
-    assert ours.release() == "released"
-    theirs.take_and_return()
+    assert first.release() == "released"
+    second.take_and_return()
     check_remaining_keys(arena, pair)
 
 
@@ -89,29 +82,18 @@ def test_waiter_acquires_after_the_release_of_the_other(arena, pair):
     assert theirs.release() == "released"
 
 
-def test_bowline_after_a_killed_foreign_holder(arena, pair):
+def test_other_side_after_a_killed_holder(arena, pair, holder):
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
-    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
-    assert theirs.acquire() == "held"
+    ours = arena.bowline(pair.query, pair.short_ms if holder == "bowline" else LEASE_MS).await_ready()
+    killed, other = (ours, theirs) if holder == "bowline" else (theirs, ours)
+    # A short lease means a short time-out for replies.
+    assert killed.acquire(PATIENCE_MS if holder == "bowline" else 0) == "held"
     value = arena.server.dump(key_of(pair))
-    theirs.kill()
+    killed.kill()
     if not pair.never_ends:
-        ours.take_and_return(PATIENCE_MS)
+        other.take_and_return(PATIENCE_MS)
     else:
-        assert ours.acquire(2 * pair.short_ms) == "busy"
-        assert arena.server.dump(key_of(pair)) == value
-
-
-def test_foreign_program_after_a_killed_bowline(arena, pair):
-    theirs = foreigner(arena, pair, pair.short_ms).await_ready()
-    ours = arena.bowline(pair.query, pair.short_ms).await_ready()
-    assert ours.acquire(PATIENCE_MS) == "held"  # a short lease means a short time-out for replies
-    value = arena.server.dump(key_of(pair))
-    ours.kill()
-    if not pair.never_ends:
-        theirs.take_and_return(PATIENCE_MS)
-    else:
-        assert theirs.acquire(2 * pair.short_ms) == "busy"
+        assert other.acquire(2 * pair.short_ms) == "busy"
         assert arena.server.dump(key_of(pair)) == value
 
 

@@ -131,14 +131,6 @@ TEST(hold_has_its_properties)
     }
 }
 
-TEST(later_hold_has_a_higher_fence)
-{
-    bowline::client     client(at.url);
-    const std::uint64_t first = client.acquire(at.name).fence();
-
-    CHECK(client.acquire(at.name).fence() > first);
-}
-
 TEST(release_reports_its_result)
 {
     bowline::client client(at.url);

@@ -55,19 +55,6 @@ TEST(guards_lock_and_unlock)
     CHECK(moved.owns_lock());
 }
 
-TEST(guard_unlocks_by_an_exception)
-{
-    bowline::client client(at.url);
-    named_mutex     mutex(client, at.name);
-
-    try {
-        const std::lock_guard<named_mutex> guard(mutex);
-        throw std::string("thrown");
-    } catch (const std::string &) {
-    }
-    CHECK(is_free(at));
-}
-
 TEST(two_objects_of_one_name_are_one_lock)
 {
     bowline::client client(at.url);

@@ -37,41 +37,31 @@ static bench_turns_sum sum_of(const char *first, const char *second, int64_t end
     return sum;
 }
 
-TEST(holds_one_after_the_other_do_not_overlap)
+TEST(holds_are_summed_up)
 {
-    bench_turns_sum sum = sum_of("0 100 200\n1 300 400\n", "0 200 300\n", 1000);
+    static const struct {
+        const char *what, *first, *second;
+        int64_t     end_ns;
+        unsigned    overlaps, hand_overs, hand_overs_before, turns_before;
+    } rows[] = {
+        { "one after the other", "0 100 200\n1 300 400\n", "0 200 300\n", 1000, 0, 2, 2, 3 },
+        { "two at once, in two programs", "0 100 200\n", "0 199 300\n", 1000, 1, 1, 1, 2 },
+        { "two at once, in one program", "0 100 200\n1 150 160\n", "", 1000, 1, 1, 1, 2 },
+        { "a short one inside a long one does not hide the next", "0 100 500\n1 150 160\n",
+          "0 170 180\n", 1000, 2, 2, 2, 3 },
+        { "the next of one waiter is no handoff", "0 1 2\n0 3 4\n0 5 6\n", "0 7 8\n", 1000, 0, 1, 1,
+          4 },
+        { "a late one counts separately", "0 1 2\n1 3 4\n", "0 100 200\n", 100, 0, 2, 1, 2 },
+    };
 
-    assert_int_equal(sum.overlaps, 0);
-    assert_int_equal(sum.hand_overs, 2);
-    assert_int_equal(sum.turns_before, 3);
-}
-
-TEST(two_holders_at_once_are_detected_across_programs)
-{
-    assert_int_equal(sum_of("0 100 200\n", "0 199 300\n", 1000).overlaps, 1);
-    assert_int_equal(sum_of("0 100 200\n1 150 160\n", "", 1000).overlaps, 1);
-}
-
-TEST(short_hold_inside_a_long_one_does_not_hide_the_next)
-{
-    assert_int_equal(sum_of("0 100 500\n1 150 160\n", "0 170 180\n", 1000).overlaps, 2);
-}
-
-TEST(second_hold_of_one_waiter_is_no_handoff)
-{
-    bench_turns_sum sum = sum_of("0 1 2\n0 3 4\n0 5 6\n", "0 7 8\n", 1000);
-
-    assert_int_equal(sum.hand_overs, 1);
-    assert_int_equal(sum.turns_before, 4);
-}
-
-TEST(late_holds_are_counted_separately)
-{
-    bench_turns_sum sum = sum_of("0 1 2\n1 3 4\n", "0 100 200\n", 100);
-
-    assert_int_equal(sum.hand_overs, 2);
-    assert_int_equal(sum.hand_overs_before, 1);
-    assert_int_equal(sum.turns_before, 2);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bench_turns_sum sum = sum_of(rows[i].first, rows[i].second, rows[i].end_ns);
+        print_message("# %s\n", rows[i].what);
+        assert_int_equal(sum.overlaps, rows[i].overlaps);
+        assert_int_equal(sum.hand_overs, rows[i].hand_overs);
+        assert_int_equal(sum.hand_overs_before, rows[i].hand_overs_before);
+        assert_int_equal(sum.turns_before, rows[i].turns_before);
+    }
 }
 
 TEST(fairness_is_the_fewest_holds_divided_by_the_most)

@@ -317,20 +317,13 @@ def test_a_clock_that_is_an_hour_wrong(place, start_redis, monkeypatch, hours, w
     assert "the clocks of several machines" in stamps["why"]
 
 
-def test_redisson_has_locked_here(place, good):
-    # RedissonLock.java of Redisson 4.7.0 and 3.45.1.
-    script = (
-        "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then "
-        "redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
-        "return redis.call('pttl', KEYS[1]);"
-    )
-    good.cli("script", "load", script)
-    finding = look(place, None).of("foreign-locks")
-    assert finding["what"].startswith("Redisson (RLock) has locked on this server")
-    assert "?profile=redisson," in finding["type"]
-    assert "takes part" in look(place, f"{good.url}?profile=redisson").of("foreign-locks")["why"]
-
-
+# RedissonLock.java of Redisson 4.7.0 and 3.45.1.
+REDISSON_TRY_LOCK = (
+    "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then "
+    "redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
+    "return redis.call('pttl', KEYS[1]);"
+)
+RUEIDIS_RELEASE = 'if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0'
 # RedisStore::exists of symfony/lock 5.2 to 7.2, with the spaces that PHP sends.
 SYMFONY_EXISTS = '''
             local key = KEYS[1]
@@ -357,37 +350,32 @@ SYMFONY_EXISTS = '''
         '''.replace("{nothing}", "")
 
 
-def test_symfony_has_locked_here(place, good):
-    good.cli("script", "load", SYMFONY_EXISTS)
+# A script of another program, its hash if it is documented, its name, what to type, and the URL that takes part.
+FOREIGN = [
+    (REDISSON_TRY_LOCK, None, "Redisson (RLock)", "?profile=redisson,", "profile=redisson"),
+    (SYMFONY_EXISTS, None, "Symfony Lock", "?profile=symfony,", "profile=symfony"),
+    (REDIS_PY_RELEASE, "c3f8721cbb97f72bc19e972846bd7aaf91901658", "redis-py", "?profile=redis-py", "profile=redis-py"),
+    (RUEIDIS_RELEASE, "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1", "rueidislock", "?profile=rueidislock with its key=",
+     "profile=rueidislock&accept-risk=1&key=rueidislock:0:%25s"),
+]
+
+
+@pytest.mark.parametrize("script, sha1, program, hint, options", FOREIGN, ids=[row[2] for row in FOREIGN])
+def test_foreign_locks_are_found(place, good, script, sha1, program, hint, options):
+    assert good.cli("script", "load", script) == (sha1 or hashlib.sha1(script.encode()).hexdigest())
     finding = look(place, None).of("foreign-locks")
-    assert finding["what"].startswith("Symfony Lock has locked on this server")
-    assert "?profile=symfony," in finding["type"]
-    mine = look(place, f"{good.url}?profile=symfony")
+    assert finding["grade"] == "note"
+    assert finding["what"].startswith(f"{program} has locked on this server")
+    assert hint in finding["type"]
+    mine = look(place, f"{good.url}?{options}")
     assert "takes part" in mine.of("foreign-locks")["why"]
     assert mine.of("rights", "ok")
 
 
-def test_foreign_locks_are_found(place, good):
-    assert hashlib.sha1(REDIS_PY_RELEASE.encode()).hexdigest() == "c3f8721cbb97f72bc19e972846bd7aaf91901658"
+def test_foreign_locks_of_an_old_version_are_independent(place, good):
     good.cli("script", "load", REDIS_PY_RELEASE)
-    finding = look(place, None).of("foreign-locks")
-    assert finding["grade"] == "note"
-    assert finding["what"].startswith("redis-py has locked on this server")
-    assert "?profile=redis-py" in finding["type"]
-    assert "takes part" in look(place, f"{good.url}?profile=redis-py").of("foreign-locks")["why"]
-    # The timestamps of the old redis-py are another lock.
     other = look(place, f"{good.url}?profile=redis-py-2.7&accept-risk=1").of("foreign-locks")
     assert "are independent" in other["why"]
-
-
-def test_foreign_locks_with_unknown_keys(place, good):
-    script = 'if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0'
-    assert good.cli("script", "load", script) == "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1"
-    finding = look(place, None).of("foreign-locks")
-    assert finding["what"].startswith("rueidislock has locked on this server")
-    assert finding["type"].startswith("?profile=rueidislock with its key=")
-    url = f"{good.url}?profile=rueidislock&accept-risk=1&key=rueidislock:0:%25s"
-    assert "takes part" in look(place, url).of("foreign-locks")["why"]
 
 
 def test_risks_are_reported(place, good):

@@ -153,17 +153,12 @@ static const story stories[] = {
     { "watch_release_of_a_missing_key_unwatches", &bwl_setnx_expire_watch, NULL,
       "acquires, once; SETNX -> yes; EXPIRE -> yes; HELD until 9898; releases; WATCH_READ -> no; "
       "UNWATCH -> cut; LOST; over" },
-    { "watch_cancel_interrupts", &bwl_setnx_expire_watch, NULL,
-      "acquires, once; SETNX -> yes; EXPIRE; cancels; WATCH_READ; CANCELLED -> yes -> shows 0 "
-      "mine; DELETE_WATCHED -> yes; over" },
     { "getset_set", &bwl_setnx_getset, NULL,
       "+300 acquires, once; SETNX of 10 -> +3 yes; HELD until 9898; releases; DELETE -> yes; "
       "RELEASED; over" },
     { "getset_expires_now", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 0; FIND_NO_EXPIRY -> yes; SWAP of 10 "
       "-> shows 0; HELD until 9898" },
-    { "getset_is_ahead", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows 1; BUSY; over" },
     { "getset_expires_before_now", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -1; FIND_NO_EXPIRY -> yes; "
       "SWAP of 10001 -> shows -1; HELD until 9899" },

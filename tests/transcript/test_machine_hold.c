@@ -28,9 +28,6 @@ static const story stories[] = {
       "acquires, for 8000; ACQUIRE as A, may wait -> HELD; HELD until 29999, fence 7; +10000 "
       "EXTEND as A -> HELD; reads; 29999 left; +10000 EXTEND as A -> HELD until 39998; reads; "
       "19999 left" },
-    { "renews_at_half_of_the_remaining_lease_after_a_late_reply", &verifying, &usual_terms,
-      "acquires, once; ACQUIRE as A -> +10000 HELD until 12000; HELD until 12000, fence 7; +1000 "
-      "EXTEND as A -> +1 HELD until 12002; +500 EXTEND as A" },
     { "failed_renewal_is_tried_again_after_10_ms_at_least", &verifying, &lease_100,
       "acquires, once; ACQUIRE as A -> HELD until 100; HELD until 100, fence 7; +33 EXTEND as A -> "
       "NOT_NOW; +10 EXTEND as A" },
@@ -64,9 +61,6 @@ static const story stories[] = {
       HELD_AT_0
       "; +10000 EXTEND as A -> +10000 HELD; reads; 25000 left; +10000 extends to 60000; EXTEND as "
       "A for 60000 -> +1 HELD until 89999; HELD until 45000, fence 7; +14999 RELEASE as A; LOST" },
-    { "unrequested_grant_does_not_outlast_max_hold", &verifying, &ending_after_5_s,
-      "acquires, once; ACQUIRE as A -> HELD until 2000; HELD until 2000, fence 7 -> +10 HELD until "
-      "29000; reads; 4990 left" },
     { "revoked_is_LOST_and_released_at_its_end", &verifying, &usual_terms,
       HELD_AT_0
       "; +7 store revokes; LOST; reads; 0 left; +29991 clock rings; +1 RELEASE as A -> LOST; "
@@ -189,8 +183,6 @@ static const story stories[] = {
       "acquires, once; ACQUIRE as A -> HELD; HELD until 5000, fence 7; +5000 RELEASE as A; LOST" },
     { "unverified_hold_that_is_revoked_is_LOST_and_not_released", &unverified, &usual_terms,
       HELD_AT_0 "; +1 store revokes; LOST; over" },
-    { "unverified_release_without_a_reply_is_not_repeated", &unverified, &usual_terms,
-      HELD_AT_0 "; +1 releases; RELEASE as A -> +1 UNKNOWN; UNKNOWN; over" },
     { "unverified_release_is_not_repeated_after_its_end", &unverified, &usual_terms,
       "acquires, once; ACQUIRE as A -> HELD until 10; HELD until 10, fence 7; +1 releases; RELEASE "
       "as A -> +6 NOT_NOW; +5 NOT_NOW; over" },

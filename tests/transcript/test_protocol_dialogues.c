@@ -153,8 +153,6 @@ static const story stories[] = {
     { "ticket_starts_each_acquire_anew", &bwl_ticket, &usual_terms,
       "acquires, for 900; JOIN -> no 1; +1 TRY -> no 1; pushes yes 4; HELD until released, fence "
       "4; yields, for 500; LEAVE -> yes; JOIN -> no 0; +1 TRY -> no 0; +2 TRY" },
-    { "queue_take_with_a_provisional_grant", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A -> granted 7; EXTEND as A; HELD until 1978, fence 7 -> yes" },
     { "queue_short_lease_bounds_the_provisional_grant", &bwl_queue, &short_lease,
       "acquires, for 9000; JOIN as A, grant 300 -> queued 0, 300 left, at 1; +5 grants 8 at 5; "
       "EXTEND as A; HELD until 297, fence 8 -> yes" },
@@ -170,9 +168,6 @@ static const story stories[] = {
     { "redlock_refused_by_two", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A -> 1 refused -> 2 refused; all DELETE_IF_MINE as A; "
       "STORE_REFUSED; over" },
-    { "redlock_time_for_late_replies_equals_the_time_of_the_decision", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 no; +40 all DELETE_IF_MINE as "
-      "A" },
     { "redlock_time_for_late_replies_doubles", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> 1 no -> 2 no; all DELETE_IF_MINE as A -> 3 no "
       "-> 1 no -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B -> +40 1 yes -> 2 no; +80 all "

@@ -17,8 +17,6 @@ static const story stories[] = {
       "acquires, for 60000; JOIN as A, grant 2000 -> +3 held 7; HELD until 29698, fence 7; +10000 "
       "EXTEND as A -> +1 yes; +6 reads; 29691 left; +90 releases; RELEASE as A -> +2 yes; "
       "RELEASED; over" },
-    { "once_is_busy", &bwl_queue, &usual_terms,
-      "acquires, once; TAKE as A -> +2 busy; BUSY; over" },
     /* Held from the push on; confirmed while the caller already runs. */
     { "queued_then_granted", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 2, 9000 left, at 1; +1000 HEARTBEAT "

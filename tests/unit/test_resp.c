@@ -316,21 +316,6 @@ TEST(resp_skip_ends_after_the_children)
     assert_false(bwl_resp_next(&cursor, &value));
 }
 
-TEST(resp_reply_to_HELLO_is_read_as_a_map)
-{
-    bwl_resp_cursor cursor = bwl_resp_begin(hello_reply, sizeof hello_reply - 1);
-    bwl_resp_value  value;
-    uint32_t        at = 0;
-
-    assert_true(bwl_resp_next_bare(&cursor, &value));
-    const uint32_t count = value.count;
-    for (; at < count && !bwl_resp_text_is(&value, "proto"); at++)
-        assert_true(bwl_resp_next_bare(&cursor, &value));
-    assert_true(at < count);
-    assert_true(bwl_resp_next_bare(&cursor, &value));
-    assert_int_equal(value.integer, 3);
-}
-
 TEST(resp_text_is_compares_all_of_it)
 {
     const bwl_resp_value ok    = { .type = '+', .text = "OK\r\n", .size = 2 };
@@ -411,20 +396,4 @@ TEST(resp_writer_writes_a_command_of_words)
     assert_false(writer.overflowed);
     assert_int_equal(writer.size, sizeof wanted - 1);
     assert_memory_equal(bytes, wanted, writer.size);
-}
-
-TEST(resp_scanner_reads_what_the_writer_wrote)
-{
-    static const int64_t integers[] = { 0, 9, -10, 1234567890123, INT64_MAX, INT64_MIN };
-    char                 bytes[512];
-    char                 values[512];
-    bwl_resp_writer      writer = { .bytes = bytes, .capacity = sizeof bytes };
-
-    bwl_resp_write_array(&writer, COUNT_OF(integers));
-    for (size_t i = 0; i < COUNT_OF(integers); i++)
-        bwl_resp_write_integer(&writer, integers[i]);
-    assert_verdict(bytes, writer.size, BWL_RESP_OK);
-    render(bytes, writer.size, values, sizeof values);
-    assert_string_equal(values, "*6 $0 $9 $-10 $1234567890123 $9223372036854775807 "
-                                "$-9223372036854775808");
 }

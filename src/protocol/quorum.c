@@ -20,6 +20,8 @@
  * An acquire that remains undecided, because too many servers did not reply, is sent again with the
  * same token.  While it may be sent once more, no delete of that token is sent.
  *
+ * A delete whose connection is lost is sent again by the engine, once; its reply has no round.
+ *
  * A decided round does not wait for the servers that have not replied.  Deletes also go to servers
  * that replied NO or not at all: the command may have been carried out all the same.  A server that
  * was healed counts from the next round on, and not in this one: another client may have had a
@@ -245,6 +247,17 @@ static void count_release(bwl_redlock_state *r, bwl_effects *fx)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* Of the present token.  The key is gone, and a delete of a later round gets NO. */
+static void deleted_again(bwl_redlock_state *r, const bwl_event *ev, bwl_effects *fx)
+{
+    if (r->verb != BWL_RELEASE || ev->kind != BWL_REPLY || ev->answer != BWL_YES ||
+        ev->node >= r->nodes)
+        return;
+    r->deleted[ev->node] = true;
+    if (!r->is_decided)
+        count_release(r, fx);
+}
+
 static void voted(bwl_redlock_state *r, const bwl_lock_request *request, const bwl_event *ev,
                   bwl_effects *fx)
 {
@@ -274,7 +287,9 @@ static void redlock_event(void *state, const bwl_lock_request *request, const bw
     switch (ev->kind) {
     case BWL_REPLY:
     case BWL_DOWN:
-        if (r->round != 0)
+        if (ev->tag == BWL_REDLOCK_REPEATED)
+            deleted_again(r, ev, fx);
+        else if (r->round != 0)
             voted(r, request, ev, fx);
         break;
     case BWL_ALARM:

@@ -13,6 +13,9 @@ extern const bwl_protocol bwl_redlock; /* `token` on a majority of independent s
  * have.) */
 enum { BWL_VOTE_UNKNOWN = BWL_FOREIGN_VALUE };
 
+/* The tag of a delete that is sent again, because its connection was lost. */
+enum { BWL_REDLOCK_REPEATED = 0 };
+
 typedef struct bwl_redlock_state {
     bwl_ms   started_at; /* start of this round */
     bwl_ms   until; /* end of a majority's grant: counted from the first command of the round */

@@ -21,6 +21,7 @@
 #include "engine/redis/redis.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
+#include "protocol/quorum.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -240,6 +241,23 @@ static bool tells_loss(const bwl_request *request, const bwl_event *result)
            strcmp(hold->request.token, request->token) == 0;
 }
 
+/* A majority releases a lock, and nothing waits for the delete on another server: without a reply
+ * it is sent once more, or the key stays there until its lease ends.  Its tag is that of no
+ * round. */
+static void repeat_delete(bwl_session *session, const bwl_request *request, const bwl_event *result)
+{
+    bwl_request again = *request;
+
+    if (session->config->topology != BWL_TOPOLOGY_QUORUM ||
+        request->command != REDIS_DELETE_IF_MINE || result->kind != BWL_DOWN ||
+        request->tag == BWL_REDLOCK_REPEATED || session->host->closing)
+        return;
+    again.tag      = BWL_REDLOCK_REPEATED;
+    again.use_eval = true; /* the server may have been restarted */
+    again.flight   = (bwl_request_flight){ .written = false };
+    (void)bwl_session_submit(session, &again); /* without memory, the lease ends it */
+}
+
 /* A hold that the server no longer has may have been released by force. */
 static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
@@ -250,6 +268,10 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     char      token[BWL_TOKEN_MAX + 1];
 
     learn(session, request, result);
+    repeat_delete(session, request, result);
+    if (request->tag == BWL_REDLOCK_REPEATED &&
+        strcmp(request->token, lock->hold.request.token) != 0)
+        return; /* the lock has a new token since */
     if (ev.answer == BWL_YES && !bwl_hold_is_held(&lock->hold))
         bwl_redis_lock_of(lock)->shown.granted_at = lock->host->latest;
     ev.tag  = request->tag;

@@ -379,12 +379,26 @@ void check_passed_on(unsigned name, int64_t least, int64_t most)
         check.passed_until[name] = most;
 }
 
+void check_rests(unsigned name, int64_t until)
+{
+    check.passed_until[name] = until;
+}
+
 bool check_is_relied_on(unsigned name)
 {
     if (sim_now() < check.passed_until[name])
         return true;
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (relies(hold))
+            return true;
+    }
+    return false;
+}
+
+bool check_is_relied_on_since(unsigned name, int64_t since)
+{
+    for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
+        if (relies(hold) && hold->since <= since)
             return true;
     }
     return false;

@@ -100,6 +100,10 @@ void check_over(check_hold *hold);
 /* A hold was exported: the servers keep its lock until a time from `least` to `most`, by the clock
  * of the world, if it is not imported. */
 void check_passed_on(unsigned name, int64_t least, int64_t most);
+/* A process has relied on the lock since then. */
+bool check_is_relied_on_since(unsigned name, int64_t since);
+/* The servers may keep the lock until then, and no process relies on it. */
+void check_rests(unsigned name, int64_t until);
 /* Some process relies on the lock now, or may import it; the process relies on some lock. */
 bool check_is_relied_on(unsigned name);
 bool check_relies(const sim_process *process);

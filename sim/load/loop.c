@@ -3,6 +3,7 @@
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
 #include "sim/load/forked.h"
+#include "sim/load/periods.h"
 #include "sim/load/tickets.h"
 
 #include <assert.h>
@@ -142,6 +143,7 @@ static void begin_acquire(loop *c, activity *a)
     a->max_hold_ms = options.max_hold_ms;
     a->next_at     = cancel_at(c, 16, 3000);
     begin_call(c, a, "bowline_acquire", options.wait_ms);
+    load_period_options(c->program, a->name, &options, &a->call);
     a->wait = check_waits(a->name, c->program->process, options.wait_ms);
     if (has_begun(c, a, ACTIVITY_ACQUIRING,
                   bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
@@ -169,9 +171,12 @@ static void end_acquire(loop *c, activity *a)
     c->program->counts->acquires++;
     c->program->counts->statuses[-status & 15]++;
     end_call(c, a, status, &error);
+    load_period_acquired(c->program, &a->call, status);
     if (status != BOWLINE_OK) {
         end_wait(a);
         become_idle(c, a);
+        if (status == BOWLINE_DONE)
+            a->next_at = later(c, c->program->plan.period_ms);
         return;
     }
     claim(c, a);
@@ -201,6 +206,7 @@ static void begin_release(loop *c, activity *a)
     a->had_ended = bowline_hold_left_ms(a->hold) == 0;
     a->next_at   = INT64_MAX;
     c->program->counts->releases++;
+    load_period_releases(c->program, a->hold, a->name);
     if (load_draw(c->program, 3) == 0) {
         begin_call(c, a, "bowline_release_nowait", 0);
         end_call(c, a, bowline_release_nowait(a->hold, &error), &error);
@@ -281,6 +287,8 @@ static void end_release(loop *c, activity *a)
 
     end_call(c, a, status, &error);
     load_check_release(c->program, status, a->had_ended);
+    if (status == BOWLINE_OK)
+        load_period_released(c->program, a->name);
     become_idle(c, a);
 }
 
@@ -390,7 +398,10 @@ static void hold_on(loop *c, activity *a)
         pass_on(c, a);
         return;
     }
-    switch (load_draw(c->program, 4)) {
+    uint64_t what = load_draw(c->program, 4);
+    if (what == 0 && load_has_period(c->program, a->name))
+        what = 1;
+    switch (what) {
     case 0: begin_yield(c, a); return;
     case 1:
         load_check_hold(c->program, a->hold, a->name);

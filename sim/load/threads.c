@@ -2,6 +2,7 @@
 
 #include "lab/base/memory.h"
 #include "sim/load/forked.h"
+#include "sim/load/periods.h"
 #include "sim/load/tickets.h"
 
 #include <assert.h>
@@ -78,6 +79,7 @@ static bool acquire(worker *w)
     w->name        = (unsigned)load_draw(p, p->plan.names);
     w->max_hold_ms = options.max_hold_ms;
     begin(w, "bowline_acquire", options.wait_ms);
+    load_period_options(p, w->name, &options, &w->call);
     w->wait    = check_waits(w->name, p->process, options.wait_ms);
     int status = bowline_acquire(&w->hold, p->client, load_lock_name(w->name), &options,
                                  load_draw(p, 2) == 0 ? NULL : &error);
@@ -88,6 +90,7 @@ static bool acquire(worker *w)
     else
         end_wait(w);
     end(w, status, &error);
+    load_period_acquired(p, &w->call, status);
     return status == BOWLINE_OK;
 }
 
@@ -161,9 +164,12 @@ static void release(worker *w)
 
     drop_claim(w);
     w->program->counts->releases++;
+    load_period_releases(w->program, w->hold, w->name);
     begin(w, waits ? "bowline_release" : "bowline_release_nowait", 0);
     int status = waits ? bowline_release(w->hold, &error) : bowline_release_nowait(w->hold, &error);
     end(w, status, &error);
+    if (waits && status == BOWLINE_OK)
+        load_period_released(w->program, w->name);
     if (waits)
         load_check_release(w->program, status, had_ended);
     else if (load_draw(w->program, 4) == 0)
@@ -236,7 +242,7 @@ static bool work(worker *w)
         case 1: query(w); break;
         case 2: load_check_hold(p, w->hold, w->name); break;
         case 3:
-            if (!yield(w))
+            if (!load_has_period(p, w->name) && !yield(w))
                 return false;
             break;
         case 4:

@@ -47,12 +47,17 @@ enum {
     QUIET_MS     = 30000,  /* see make_quiet */
     QUIET_MAX_MS = 600000, /* a longer world stays as it is */
 
+    PERIOD_MIN_MS = 300,
+    PERIOD_MAX_MS = 20000,
+    WAITED_MAX_MS = 240000, /* by all that wait for a lock with a period, one after the other */
+
     GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
 };
 
 /* Any numbers. */
 #define FORKS   UINT64_C(0x666f726b)
 #define TICKETS UINT64_C(0x7469636b)
+#define PERIODS UINT64_C(0x70657269)
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -534,6 +539,26 @@ static void draw_tickets(sim_plan *plan)
     }
 }
 
+/* Likewise, of the first locks.  All that wait for one of them get it one after the other. */
+static void draw_periods(sim_plan *plan)
+{
+    uint64_t dice    = plan->seed ^ PERIODS;
+    unsigned waiters = 0;
+    bool may = draw(&dice, 4) == 0 && plan->servers.topology != SIM_REDLOCK && !plan->has_breaks &&
+               !has(plan, FAULT_SERVER_CLOCK) && !has(plan, FAULT_SERVER_CLOCK_FORWARD);
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        const load_plan *load = &plan->clients[i].load;
+        waiters += load->threads > 0 ? load->threads : load->activities;
+        may = may && plan->clients[i].has_fence && load->step_ms == 0 && load->ticket_ms == 0;
+    }
+    int64_t most_ms = WAITED_MAX_MS / waiters;
+    int64_t period_ms =
+        between(&dice, PERIOD_MIN_MS, most_ms > PERIOD_MAX_MS ? PERIOD_MAX_MS : most_ms);
+    for (unsigned i = 0; may && i < plan->clients_count; i++)
+        plan->clients[i].load.period_ms = period_ms;
+}
+
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
@@ -568,6 +593,7 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     adapt_clients(ret_plan);
     draw_forks(ret_plan);
     draw_tickets(ret_plan);
+    draw_periods(ret_plan);
 }
 
 /* The new primary has every lock: all replicas have it, or the best of them, which was chosen by an

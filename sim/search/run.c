@@ -4,6 +4,7 @@
 #include "sim/kernel/names.h"
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
+#include "sim/load/periods.h"
 #include "sim/load/tickets.h"
 #include "sim/search/connections.h"
 #include "sim/search/epoch.h"
@@ -398,6 +399,7 @@ static void begin(const sim_plan *plan)
         rules.left_ns = left_ns;
     check_begin(rules);
     load_tickets_begin();
+    load_periods_begin();
     sim_deploy_plan servers = plan->servers;
     servers.wall_ns         = WALL_NS;
     servers.complain        = complain;
@@ -500,14 +502,16 @@ static void name_what_is_not_released(void *arg, unsigned server, const char *ke
 }
 
 /* No lock, queue or client info outlives the clients, if no fault has kept a release back.  What
- * was exported and not imported ends with its lease. */
+ * was exported and not imported ends with its lease, and a rest with its period. */
 static void check_keys_are_released(void)
 {
     for (unsigned i = 0; i < w.plan->clients_count; i++) {
         if (!check_is_calm(i, sim_now(), true) || !check_is_name_calm(CHECK_EVERY_NAME, sim_now()))
             return;
     }
-    int64_t from = load_tickets_end_at() > sim_now() ? load_tickets_end_at() : sim_now();
+    int64_t from = sim_now();
+    from         = load_tickets_end_at() > from ? load_tickets_end_at() : from;
+    from         = load_periods_end_at() > from ? load_periods_end_at() : from;
     if (clock_went_back_ms() == 0 && run_until(from + ENDED_MS * (int64_t)SIM_MS))
         sim_deploy_each_key(w.servers, name_what_is_not_released, "released");
 }

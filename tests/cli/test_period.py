@@ -50,7 +50,7 @@ def test_watch_shows_a_period_from_the_release_to_its_end(place, redis, name):  
 
 
 def test_a_killed_holder_has_used_the_period(place, redis):
-    holder = place.start("-t", "100ms", *HOUR, "job", *command(place, "exec sleep 1000"))
+    holder = place.start("-t", "1s", *HOUR, "job", *command(place, "exec sleep 1000"))
     place.wait_for("the command", lambda: runs(place) == 1)
     holder.send_signal(signal.SIGKILL)
     holder.wait()

@@ -12,6 +12,9 @@
  *      bowline::named_mutex mutex(client, "nightly");
  *      std::lock_guard      guard(mutex);
  *
+ *      for (const bowline_holder &holder : client.list("night*"))
+ *          ... holder.name, holder.user ...
+ *
  *      client.update("visits", [](auto old) {
  *          return std::to_string(old ? std::stoll(std::string(*old)) + 1 : 1);
  *      });
@@ -38,6 +41,7 @@
 #include <bowline/cpp/client.hpp>
 #include <bowline/cpp/error.hpp>
 #include <bowline/cpp/hold.hpp>
+#include <bowline/cpp/listing.hpp>
 #include <bowline/cpp/named_mutex.hpp>
 #include <bowline/cpp/operation.hpp>
 #include <bowline/cpp/options.hpp>

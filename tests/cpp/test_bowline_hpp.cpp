@@ -5,8 +5,10 @@
  */
 #include <bowline/bowline.hpp>
 
+#include "server.hpp"
 #include "tap.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <limits>
@@ -17,6 +19,7 @@
 #include <type_traits>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 using namespace std::chrono_literals;
 using tap::is_free;
@@ -373,4 +376,57 @@ TEST(child_of_fork_releases_nothing)
     CHECK(!is_free(at));
     hold.release();
     CHECK(is_free(at));
+}
+
+/* ---- lists, tickets and periods -------------------------------------------------------------- */
+
+TEST(list_is_a_range_of_holders)
+{
+    bowline::client          client(at.url);
+    const bowline::hold      one  = client.acquire(at.name + "-1");
+    const bowline::hold      two  = client.acquire(at.name + "-2");
+    bowline::listing         list = client.list(at.name + "-?");
+    std::vector<std::string> names;
+
+    for (const bowline_holder &holder : list)
+        names.emplace_back(holder.name);
+    std::sort(names.begin(), names.end());
+    CHECK(names == (std::vector<std::string>{ at.name + "-1", at.name + "-2" }));
+    CHECK(!list.next() && list.looked_at() >= 2);
+    const bowline::listing moved(std::move(list));
+    (void)THROWN(BOWLINE_USAGE, list.next());
+    (void)THROWN(BOWLINE_USAGE, client.list("["));
+}
+
+TEST(ticket_is_refused_and_the_hold_stays)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold = client.acquire(at.name);
+    bowline::hold   none;
+
+    (void)THROWN(BOWLINE_UNSUPPORTED, hold.export_ticket());
+    (void)THROWN(BOWLINE_USAGE, none.export_ticket());
+    (void)THROWN(BOWLINE_USAGE, bowline::ticket_name("no ticket"));
+    CHECK(hold && !is_free(at));
+}
+
+TEST(hold_is_passed_on_and_a_period_is_kept)
+{
+    tap::server redis;
+
+    if (!redis.is_up())
+        return;
+    bowline::client     client(redis.url()), other(redis.url());
+    bowline::hold       hold   = client.acquire(at.name);
+    const std::uint64_t fence  = hold.fence();
+    const std::string   ticket = hold.export_ticket();
+    CHECK(!hold && bowline::ticket_name(ticket) == at.name);
+    CHECK(!client.try_acquire(at.name));
+    CHECK(other.import_ticket(ticket).fence() == fence); /* and released */
+    (void)THROWN(BOWLINE_LOST, other.import_ticket(ticket));
+
+    bowline::terms once;
+    once.once = 1h;
+    client.acquire(at.name, bowline::no_wait, once).release();
+    CHECK(!other.try_acquire(at.name, bowline::no_wait, once) && other.who(at.name).done == 1);
 }

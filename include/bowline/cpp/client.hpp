@@ -6,6 +6,7 @@
 
 #include <bowline/cpp/error.hpp>
 #include <bowline/cpp/hold.hpp>
+#include <bowline/cpp/listing.hpp>
 #include <bowline/cpp/operation.hpp>
 #include <bowline/cpp/options.hpp>
 #include <bowline/cpp/time.hpp>
@@ -67,9 +68,27 @@ class client {
     {
         const bowline_acquire_options o  = detail::c_options(wait, asked);
         bowline_operation            *op = nullptr;
-
         detail::call(bowline_acquire_start, &op, opened(), detail::c_string(name), &o);
         return operation<hold>(client_, op);
+    }
+
+    /* Takes over the hold of a ticket.  Throws as bowline_hold_import: LOST if it was used already
+     * or the lock has ended; USAGE, also with terms::once or at_least. */
+    [[nodiscard]] hold import_ticket(const std::string &ticket, wait_time wait = wait_time(),
+                                     const terms &asked = terms())
+    {
+        const bowline_acquire_options o   = detail::c_options(wait, asked);
+        bowline_hold                 *won = nullptr;
+        detail::call(bowline_hold_import, &won, opened(), detail::c_string(ticket), &o);
+        return hold(client_, won);
+    }
+
+    /* The held names that a pattern matches.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
+    listing list(const std::string &pattern = "*")
+    {
+        bowline_list *made = nullptr;
+        detail::call(bowline_list_start, &made, opened(), detail::c_string(pattern));
+        return listing(client_, made);
     }
 
     /* Who holds a name, as far as the store knows.  Throws as bowline_who. */

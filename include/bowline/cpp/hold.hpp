@@ -15,6 +15,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -139,6 +140,22 @@ class [[nodiscard]] hold {
         detail::call(bowline_hold_drop_rest, filled("an empty hold has no period"));
     }
 
+    /* Ends the hold without a release and returns a ticket, by which one other client takes it over
+     * with client::import_ticket.  The ticket is a secret: it is the lock.  Empty afterwards, but
+     * not if it throws.  Throws as bowline_hold_export: UNSUPPORTED, LOST, UNKNOWN, UNREACHABLE,
+     * REFUSED; USAGE (also empty), FORKED.  One thread. */
+    [[nodiscard]] std::string export_ticket()
+    {
+        bowline_hold *handle = filled("an empty hold cannot be passed on");
+        std::string   ticket(BOWLINE_TICKET_MAX, '\0');
+
+        detail::call(bowline_hold_export, handle, ticket.data());
+        hold passed(std::move(*this));
+        (void)passed.handle_.release(); /* the export has freed it */
+        ticket.resize(ticket.find('\0'));
+        return ticket;
+    }
+
     /* Releases the lock.  Empty afterwards, also if it throws: LOST (another client may have held
      * the lock), UNKNOWN, UNREACHABLE, REFUSED, NOMEM, FORKED.  Empty before: no effect.  One
      * thread. */
@@ -210,6 +227,15 @@ class [[nodiscard]] hold {
 
     std::unique_ptr<bowline_hold, detail::hold_release> handle_;
 };
+
+/* The name of the lock of a ticket.  Throws USAGE, UNSUPPORTED.  Any thread. */
+[[nodiscard]] inline std::string ticket_name(const std::string &ticket)
+{
+    char name[BOWLINE_NAME_MAX + 1];
+
+    detail::call(bowline_ticket_name, &name[0], detail::c_string(ticket));
+    return name;
+}
 
 } /* namespace bowline */
 

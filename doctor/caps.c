@@ -210,22 +210,24 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         (void)snprintf(ret_why, CAPS_TEXT_MAX, "%s", fault.text);
         return status;
     }
-    const bwl_shard        *client = target.client;
-    const bwl_compat_rules *rules  = client->host.settings.options.rules;
-    caps_row                row    = find_row(&target);
-    bool                    leases = client->host.engine->has_lease;
-    *ret_caps                      = (caps){
-                             .row        = row,
-                             .is_default = target.is_default,
-                             .has_period = target.protocol != NULL && target.protocol->rests,
-                             .renews     = row.renews && client->host.settings.renews,
-                             .lease_ms   = leases ? client->host.settings.lease_ms : 0,
-                             .wait_ms    = client->host.settings.wait_ms,
-                             .tries_max  = rules != NULL ? rules->tries_max : 0,
-                             .replicas   = target.replicas,
+    const bwl_shard        *client   = target.client;
+    const bwl_settings     *settings = &client->host.settings;
+    const bwl_compat_rules *rules    = settings->options.rules;
+    caps_row                row      = find_row(&target);
+    const bwl_engine       *engine   = client->host.engine;
+    *ret_caps                        = (caps){
+                               .row           = row,
+                               .is_default    = target.is_default,
+                               .has_period    = target.protocol != NULL && target.protocol->rests,
+                               .why_no_ticket = bwl_why_not_passed(engine, target.protocol, rules),
+                               .renews        = row.renews && settings->renews,
+                               .lease_ms      = engine->has_lease ? settings->lease_ms : 0,
+                               .wait_ms       = settings->wait_ms,
+                               .tries_max     = rules != NULL ? rules->tries_max : 0,
+                               .replicas      = target.replicas,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
-    (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->host.settings.risk);
+    (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", settings->risk);
     if (target.profile != NULL)
         (void)snprintf(ret_caps->profile, sizeof ret_caps->profile, "%s", target.profile);
     bwl_shard_close(target.client);

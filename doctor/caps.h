@@ -32,17 +32,18 @@ typedef struct caps_row {
 } caps_row;
 
 typedef struct caps {
-    caps_row row;
-    char     place[CAPS_TEXT_MAX]; /* the URL, without user, password and options       */
-    char     profile[48];          /* "": none                                          */
-    char     risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
-    bool     is_default;           /* the URL does not name the protocol                */
-    bool     has_period;           /* a lock can stay taken after its release */
-    bool     renews;               /* that of the row, unless the URL has renew=off     */
-    int64_t  lease_ms;             /* 0: no lease                                       */
-    int64_t  wait_ms;              /* default wait; 0: one attempt; INT64_MAX: for ever */
-    unsigned tries_max;            /* 0: no limit but the wait                          */
-    unsigned replicas;             /* replicas that must have the lock before it counts */
+    caps_row    row;
+    char        place[CAPS_TEXT_MAX]; /* the URL, without user, password and options       */
+    char        profile[48];          /* "": none                                          */
+    char        risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
+    bool        is_default;           /* the URL does not name the protocol                */
+    bool        has_period;           /* a lock can stay taken after its release */
+    const char *why_no_ticket;        /* a constant; NULL: a hold can be passed on */
+    bool        renews;               /* that of the row, unless the URL has renew=off     */
+    int64_t     lease_ms;             /* 0: no lease                                       */
+    int64_t     wait_ms;              /* default wait; 0: one attempt; INT64_MAX: for ever */
+    unsigned    tries_max;            /* 0: no limit but the wait                          */
+    unsigned    replicas;             /* replicas that must have the lock before it counts */
 } caps;
 
 /* lease_ms as in bowline_options.  Below 0: the URL cannot be opened; ret_why has the reason,

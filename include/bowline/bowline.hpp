@@ -19,8 +19,8 @@
  *          return std::to_string(old ? std::stoll(std::string(*old)) + 1 : 1);
  *      });
  *
- * Header only, above bowline.h, async.h, stats.h and update.h, which say what the calls promise.  The
- * differences:
+ * Header only, above bowline.h, async.h, stats.h and update.h, which say what the calls promise.
+ * The differences:
  *
  *   - A failure throws bowline::error, also out of memory.  Decide on its status(), a
  *     bowline_status.

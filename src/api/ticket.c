@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "runtime/local_groups.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,17 +113,15 @@ int bowline_ticket_name(char ret_name[BOWLINE_NAME_MAX + 1], const char *text,
 /* ---- export ---------------------------------------------------------------------------------- */
 
 /* UNSUPPORTED, with the reason, before anything is sent. */
-static int check_engine(const bwl_engine *engine, const char *name, bowline_error *reterr)
+static int check_kind(const bwl_engine *engine, const bwl_protocol *protocol,
+                      const bwl_compat_rules *rules, const char *name, bowline_error *reterr)
 {
-    const char *why = "its servers are asked one by one, so two clients could import it";
+    const char *why = bwl_why_not_passed(engine, protocol, rules);
 
-    if (engine->passing != NULL)
-        return BOWLINE_OK;
-    if (engine->kind == BWL_ENGINE_FILE)
-        why = "a lock of file: belongs to its process";
-    else if (engine->kind == BWL_ENGINE_THREAD)
-        why = "a lock of thread: belongs to its process";
-    return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED, "%s cannot be passed on: %s", name, why);
+    assert(why != NULL || engine->passing != NULL);
+    return why == NULL
+               ? BOWLINE_OK
+               : bwl_fail(reterr, BWL_STATUS_UNSUPPORTED, "%s cannot be passed on: %s", name, why);
 }
 
 /* locked: describes the hold for another client. */
@@ -132,11 +131,14 @@ static int describe(bwl_passed_hold *ret_passed, bwl_lock *lock, bowline_error *
 
     if (bwl_hold_left(&lock->base.hold, bwl_shard_now(lock->shard)) <= 1 || in_store == NULL)
         return bwl_report_loss(lock, reterr);
-    int status = check_engine(in_store->engine, lock->base.name, reterr);
-    if (status == BOWLINE_OK)
-        status = in_store->engine->passing->pass(&in_store->base, ret_passed, reterr);
+    const bwl_hold *hold = &in_store->base.hold;
+    int status = check_kind(in_store->engine, hold->protocol, hold->request.options->rules,
+                            lock->base.name, reterr);
+    if (status < 0)
+        return status;
+    in_store->engine->passing->pass(&in_store->base, ret_passed);
     ret_passed->fence = lock->base.hold.fence;
-    return status;
+    return BOWLINE_OK;
 }
 
 /* locked: ends the hold. */
@@ -207,9 +209,12 @@ int bowline_hold_export(bowline_hold *hold, char ret_ticket[BOWLINE_TICKET_MAX],
 static int new_lock(bwl_lock **ret_lock, const char **ret_token, bwl_shard *shard, const ticket *t,
                     const bwl_terms *terms, bowline_error *reterr)
 {
-    const bwl_engine *engine = shard->host.engine;
-    bwl_lock         *lock;
-    int               status = check_engine(engine, t->name, reterr);
+    const bwl_engine   *engine   = shard->host.engine;
+    const bwl_settings *settings = &shard->host.settings;
+    const bwl_protocol *chosen   = settings->protocol;
+    bwl_lock           *lock;
+    int                 status = check_kind(engine, chosen != NULL ? chosen : engine->protocol,
+                                            settings->options.rules, t->name, reterr);
 
     if (status == BOWLINE_OK)
         status = bwl_lock_new(&lock, shard, engine, t->name, terms, reterr);

@@ -88,12 +88,14 @@ typedef struct bwl_engine_view {
 
 /* How a lock is passed on to another client. */
 typedef struct bwl_passing {
-    /* Describes a held lock for another client, which adopts it.  UNSUPPORTED: its value does not
-     * identify the hold. */
-    int (*pass)(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed, bwl_fault *fault);
+    /* Why a lock of this protocol cannot be passed on; NULL: it can.  See bwl_why_not_passed. */
+    const char *(*why_not)(const bwl_protocol *protocol, const bwl_compat_rules *rules);
+
+    /* Describes a held lock for another client, which adopts it. */
+    void (*pass)(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed);
 
     /* Prepares the lock to adopt that hold; the machine adopts it by *ret_token, which is a part of
-     * `passed`.  USAGE: it is of another protocol or place; UNSUPPORTED, NOMEM. */
+     * `passed`.  USAGE: it is of another protocol or place; NOMEM. */
     int (*adopt)(bwl_engine_lock *lock, const bwl_passed_hold *passed, const char **ret_token,
                  bwl_fault *fault);
 } bwl_passing;
@@ -174,3 +176,8 @@ typedef struct bwl_engine {
      * none. */
     int (*fds)(bwl_engine_lock *lock, int ret_fds[2]);
 } bwl_engine;
+
+/* Why a lock of this engine cannot be passed on, in words that live for ever; NULL: it can.
+ * `protocol` and `rules`: those of a lock on Redis. */
+const char *bwl_why_not_passed(const bwl_engine *engine, const bwl_protocol *protocol,
+                               const bwl_compat_rules *rules);

@@ -19,22 +19,16 @@ static const char *protocol_name(const bwl_engine_lock *lock)
     return lock->hold.protocol->name;
 }
 
-/* OK, or UNSUPPORTED with the reason. */
-static int check(const bwl_engine_lock *lock, bwl_fault *fault)
+/* Other programs write their own values, and a fixed token= is the same in each hold. */
+static const char *why_not(const bwl_protocol *protocol, const bwl_compat_rules *rules)
 {
-    bwl_protocol_id id = bwl_protocol_id_of(lock->hold.protocol);
+    bwl_protocol_id id = bwl_protocol_id_of(protocol);
 
-    if (id == BWL_PROTOCOL_TOKEN && !lock->hold.protocol->can_verify_owner)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "%s cannot be passed on: with token= its value does not identify the hold",
-                        lock->name);
-    if ((id != BWL_PROTOCOL_QUEUE && id != BWL_PROTOCOL_TOKEN) ||
-        lock->hold.request.options->rules != NULL)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "%s cannot be passed on: other programs lock with this profile or "
-                        "protocol, and do not know tickets",
-                        lock->name);
-    return BWL_OK;
+    if (id == BWL_PROTOCOL_TOKEN && !protocol->can_verify_owner)
+        return "with token= its value does not identify the hold";
+    if ((id != BWL_PROTOCOL_QUEUE && id != BWL_PROTOCOL_TOKEN) || rules != NULL)
+        return "other programs lock with this profile or protocol, and do not know tickets";
+    return NULL;
 }
 
 /* FNV-1a. */
@@ -56,12 +50,8 @@ static uint64_t place_of(const bwl_engine_lock *lock)
     return mix(mix(0xcbf29ce484222325U, key, size), database, (size_t)wrote);
 }
 
-static int pass(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed, bwl_fault *fault)
+static void pass(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed)
 {
-    int status = check(lock, fault);
-
-    if (status < 0)
-        return status;
     *ret_passed = (bwl_passed_hold){ .place = place_of(lock), .fence = lock->hold.fence };
     (void)snprintf(ret_passed->protocol, sizeof ret_passed->protocol, "%s", protocol_name(lock));
     const char *token = lock->hold.request.token;
@@ -70,7 +60,6 @@ static int pass(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed, bwl_fa
         bwl_queue_value_write(ret_passed->value, bwl_redis_of(lock->host)->id, token);
     else
         memcpy(ret_passed->value, token, BWL_PREVIOUS_TOKEN_MAX + 1);
-    return BWL_OK;
 }
 
 /* Whether it is a value of this protocol: other bytes would be sent to the server. */
@@ -94,11 +83,8 @@ static const char *token_in(const bwl_engine_lock *lock, const char *value)
 static int adopt(bwl_engine_lock *lock, const bwl_passed_hold *passed, const char **ret_token,
                  bwl_fault *fault)
 {
-    bwl_redis_lock *part   = bwl_redis_lock_of(lock);
-    int             status = check(lock, fault);
+    bwl_redis_lock *part = bwl_redis_lock_of(lock);
 
-    if (status < 0)
-        return status;
     if (strcmp(passed->protocol, protocol_name(lock)) != 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "the ticket is of protocol %s, and this URL has protocol %s",
@@ -116,4 +102,4 @@ static int adopt(bwl_engine_lock *lock, const bwl_passed_hold *passed, const cha
     return BWL_OK;
 }
 
-const bwl_passing bwl_redis_passing = { .pass = pass, .adopt = adopt };
+const bwl_passing bwl_redis_passing = { .why_not = why_not, .pass = pass, .adopt = adopt };

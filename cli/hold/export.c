@@ -19,15 +19,6 @@ static int check(const run_options *o, failure *reterr)
                            o->name));
 }
 
-static int prepare(job *j, failure *reterr)
-{
-    if (settings_find(&j->settings, &j->options, reterr) < 0 ||
-        signals_take(&j->signals, reterr) < 0 || lock_open(j, reterr) < 0)
-        return -1;
-    loop_open(&j->loop, j->client, j->signals.fd);
-    return lock_check_nesting(j, reterr);
-}
-
 static void release(job *j)
 {
     bowline_error unused;
@@ -89,7 +80,7 @@ static int run(job *j, failure *reterr)
 {
     ticket_file file;
 
-    if (check(&j->options, reterr) < 0 || prepare(j, reterr) < 0 ||
+    if (check(&j->options, reterr) < 0 || lock_prepare(j, reterr) < 0 ||
         ticket_begin(&file, j->options.hold.ticket, reterr) < 0)
         return -1;
     int status = lock_take(j, reterr);

@@ -69,18 +69,14 @@ static int prepare(keeper *k, failure *reterr)
 
     if (j->options.hold.pid != 0 && watched_open(&k->watched, j->options.hold.pid, reterr) < 0)
         return -1;
-    if (settings_find(&j->settings, &j->options, reterr) < 0 ||
-        signals_take(&j->signals, reterr) < 0)
+    if (lock_prepare(j, reterr) < 0)
         return -1;
     if (j->options.hold.pid == 0 && j->settings.max_hold_ms == 0)
         return failed(reterr, words_of("nothing would end this hold"),
                       words_of("without --for or --max-hold, a script that is killed leaves it"),
                       words_of("type: bowline hold --for $$ %s", j->options.name));
-    if (lock_open(j, reterr) < 0)
-        return -1;
-    loop_open(&j->loop, j->client, j->signals.fd);
     k->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (lock_check_nesting(j, reterr) < 0 || hold_listen(&k->socket, reterr) < 0)
+    if (hold_listen(&k->socket, reterr) < 0)
         return -1;
     if (!watch_fd(k, k->socket.fd) || (k->watched.fd >= 0 && !watch_fd(k, k->watched.fd)))
         return failed(reterr, words_of("%s was not acquired", j->options.name),

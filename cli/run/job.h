@@ -87,9 +87,10 @@ static inline void job_event(const job *j, const char *event)
  * for `bowline hold`. */
 int lock_open(job *j, failure *reterr);
 
-/* Refuses to wait for a lock that is held around this process: nested.h.  Without a wait, the
- * acquire fails as for any lock that is held.  Sets `lock`. */
-int lock_check_nesting(job *j, failure *reterr);
+/* Everything before the lock is acquired: finds the settings of the options, takes the signals,
+ * opens the client and the loop.  Refuses to wait for a lock that is held around this process
+ * (nested.h); without a wait, the acquire fails as for any lock that is held.  Sets `lock`. */
+int lock_prepare(job *j, failure *reterr);
 
 /* Stores in ended_by a signal that makes bowline exit. */
 void lock_check_signals(job *j);

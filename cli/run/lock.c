@@ -142,7 +142,7 @@ int lock_open(job *j, failure *reterr)
     return 0;
 }
 
-int lock_check_nesting(job *j, failure *reterr)
+static int check_nesting(job *j, failure *reterr)
 {
     j->lock      = nested_lock(j->settings.url, j->options.name);
     pid_t holder = nested_holder(j->lock);
@@ -156,6 +156,15 @@ int lock_check_nesting(job *j, failure *reterr)
         words_of("remove this inner bowline %s, or use another name; not to wait, type: bowline %s "
                  "-n ...",
                  verb_of(j), verb_of(j)));
+}
+
+int lock_prepare(job *j, failure *reterr)
+{
+    if (settings_find(&j->settings, &j->options, reterr) < 0 ||
+        signals_take(&j->signals, reterr) < 0 || lock_open(j, reterr) < 0)
+        return -1;
+    loop_open(&j->loop, j->client, j->signals.fd);
+    return check_nesting(j, reterr);
 }
 
 void lock_check_signals(job *j)

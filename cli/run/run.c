@@ -43,14 +43,9 @@ static int check_status_fd(const run_options *o, failure *reterr)
 
 static int prepare(job *j, failure *reterr)
 {
-    if (check_status_fd(&j->options, reterr) < 0 ||
-        settings_find(&j->settings, &j->options, reterr) < 0 ||
-        child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
+    if (check_status_fd(&j->options, reterr) < 0 || child_find(j->options.command, reterr) < 0)
         return -1;
-    if (lock_open(j, reterr) < 0)
-        return -1;
-    loop_open(&j->loop, j->client, j->signals.fd);
-    return lock_check_nesting(j, reterr);
+    return lock_prepare(j, reterr);
 }
 
 static void report_acquired(const job *j)

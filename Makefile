@@ -83,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-page site check-site check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers script-cost install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
 	check-reproducible clean
 
 all:
@@ -124,6 +124,7 @@ help:
 	@echo 'make valkey          the live tests on Valkey, installed or fetched (5 minutes)'
 	@echo 'make bench           the benchmark, in ratios (a minute)'
 	@echo 'make bench-report    the same at length, written to docs/explanation/performance.md (eight minutes)'
+	@echo 'make script-cost     the time of each script in the server, written to docs/design/script-cost.md (a minute)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/; HOMEPAGE= is their field of that name'
@@ -357,6 +358,11 @@ bench-report: deps
 	$(call compile,$(BUILD))
 	@$(BUILD)/bowline-bench --long --svg docs/explanation/performance.svg --report docs/explanation/performance.md \
 		$(if $(wildcard build-peers/list),--peers build-peers/list $(PEERS_ARGS))
+
+# The server time of the scripts, beside that of the scripts before their usual cases became short.
+SCRIPTS_BEFORE = e5bb968b
+script-cost: deps
+	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/script_cost.py --before $(SCRIPTS_BEFORE) --write docs/design/script-cost.md
 
 # Beside the locks of other libraries. A library that is not available is named, and so is one that is no lock.
 # bench-report includes the results afterwards. PEERS_ARGS='--query protocol=token' sets the options of our URL.

@@ -32,11 +32,15 @@ static void touch(script *s, unsigned key)
         bwl_model_expire(s->r, key, s->q->keep_ms);
 }
 
-static void note_heartbeat(script *s)
+/* renews: the expiry of Q and B, too. */
+static void note_heartbeat(script *s, bool renews)
 {
     bwl_model_item_put(s->r, BWL_KIND_HASH, BWL_MODEL_HEARTBEATS, s->q->token,
                        s->r->now / BWL_MODEL_PER_MS);
-    touch(s, BWL_MODEL_HEARTBEATS);
+    if (renews) {
+        touch(s, BWL_MODEL_QUEUE);
+        touch(s, BWL_MODEL_HEARTBEATS);
+    }
 }
 
 int64_t bwl_model_us(const bwl_model_redis *r)
@@ -67,6 +71,14 @@ static int64_t count(script *s)
         set_count(s->r, clock_us(s->r));
     s->r->counted++;
     return s->r->data.keys[BWL_MODEL_COUNT].value;
+}
+
+/* False: F was lost, and is about to start from the clock. */
+static bool counts_on(const bwl_model_redis *r)
+{
+    const bwl_model_key *k = &r->data.keys[BWL_MODEL_COUNT];
+
+    return k->kind == BWL_KIND_STRING && k->value + 1 >= FENCE_MIN;
 }
 
 void bwl_model_queue_fence_minimum(bwl_model_redis *r)
@@ -262,6 +274,15 @@ static void say_lock(script *s)
         s->reply.queue_status.left_ms = left > 0 ? left / BWL_MODEL_PER_MS : 0;
 }
 
+static void say_rank(script *s, uint64_t rank)
+{
+    s->reply.queue_status.rank = rank;
+    if (rank > 0) {
+        s->reply.queue_status.ends    = true;
+        s->reply.queue_status.left_ms = 0;
+    }
+}
+
 static void say_line(script *s, bool claimed, uint64_t ticket)
 {
     const bwl_model_item *item = item_of(s, s->q->member);
@@ -274,8 +295,8 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
     say(s, BWL_NO, BWL_QUEUE_STATUS_QUEUED);
     say_lock(s);
     assert(item != NULL);
+    say_rank(s, rank_of(s->r, item));
     s->reply.queue_status.ticket    = (uint64_t)item->value;
-    s->reply.queue_status.rank      = rank_of(s->r, item);
     s->reply.queue_status.server_us = bwl_model_us(s->r);
 }
 
@@ -306,20 +327,21 @@ static void take_or_busy(script *s)
     say_lock(s);
 }
 
-static void wait_in_queue(script *s, uint64_t ticket, int64_t fence)
+static void wait_in_queue(script *s, uint64_t ticket, int64_t fence, bool renews)
 {
     bool is_free = !bwl_model_exists(s->r, BWL_MODEL_LOCK);
 
-    note_heartbeat(s);
+    note_heartbeat(s, renews);
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
 static void join(script *s)
 {
-    bwl_model_key *lock    = &s->r->data.keys[BWL_MODEL_LOCK];
-    unsigned       waiters = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
-    int64_t        ticket  = s->q->ticket;
-    int64_t        fence   = 0;
+    bwl_model_key *lock     = &s->r->data.keys[BWL_MODEL_LOCK];
+    unsigned       waiters  = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+    int64_t        ticket   = s->q->ticket;
+    int64_t        fence    = 0;
+    bool           is_usual = ticket == 0 && lock->kind == BWL_KIND_STRING && counts_on(s->r);
 
     if (take(s))
         return;
@@ -336,13 +358,23 @@ static void join(script *s)
     if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
         lock->value++; /* so that its release checks the queue */
     enter(s, ticket);
-    touch(s, BWL_MODEL_QUEUE);
-    wait_in_queue(s, (uint64_t)ticket, fence);
+    wait_in_queue(s, (uint64_t)ticket, fence, !is_usual || waiters == 0);
+    if (is_usual) /* a new ticket is the last, unless F was lost: then this is not exact */
+        say_rank(s, waiters);
+}
+
+/* Of a waiter whose entry and heartbeat are there, while there is a lock. */
+static bool is_brief(script *s)
+{
+    return s->q->ticket != 0 && bwl_model_lock(s->r)->kind == BWL_KIND_STRING &&
+           item_of(s, s->q->member) != NULL &&
+           bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, s->q->token) != NULL;
 }
 
 static void heartbeat(script *s)
 {
     const bwl_model_item *item  = queued_item(s);
+    bool                  brief = is_brief(s);
     int64_t               fence = 0;
     int64_t               ticket;
     uint32_t              member;
@@ -361,13 +393,12 @@ static void heartbeat(script *s)
     }
     ticket = item->value;
     member = item->member;
-    touch(s, BWL_MODEL_QUEUE);
     if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
         fence = count(s);
     enter(s, ticket);
     if (bwl_member_number(s->q->member) != member)
         bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, member);
-    wait_in_queue(s, (uint64_t)ticket, fence);
+    wait_in_queue(s, (uint64_t)ticket, fence, !brief);
 }
 
 static void extend(script *s)
@@ -439,8 +470,7 @@ static void requeue(script *s)
         return;
     }
     enter(s, fence);
-    touch(s, BWL_MODEL_QUEUE);
-    note_heartbeat(s);
+    note_heartbeat(s, true);
     say_line(s, serve(s, s->q->token, fence) == SERVED_MINE, (uint64_t)fence);
 }
 

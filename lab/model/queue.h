@@ -46,7 +46,8 @@ typedef struct bwl_model_queue_args {
     bwl_redis_command command;
     uint16_t          token;
     bwl_ms            lease_ms;
-    int64_t           ticket; /* JOIN: its earlier ticket; 0: none.  REST: what is left of it */
+    int64_t           ticket; /* JOIN: its earlier ticket; 0: none.  HEARTBEAT: its ticket; 0: renew
+                               * the TTL of Q and B.  REST: what is left of it */
     bwl_member        member; /* JOIN, HEARTBEAT: its new entry */
     uint8_t           old_channels[2]; /* HEARTBEAT, CANCEL: its older push channels; 0: none */
     uint16_t          previous_token;  /* REQUEUE: the token of the owner */

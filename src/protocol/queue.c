@@ -188,23 +188,23 @@ static void release_previous_token(queue_state *q, phase next, bwl_redis_command
 static void send_command(queue_state *q, phase next, bwl_redis_command command, bwl_ms now,
                          bwl_effects *fx)
 {
-    bool has_ttl = command == REDIS_QUEUE_JOIN || command == REDIS_QUEUE_HEARTBEAT ||
-                   command == REDIS_QUEUE_REQUEUE;
-    bool confirms = command == REDIS_QUEUE_EXTEND && next == PROVISIONAL;
+    bool beats      = command == REDIS_QUEUE_HEARTBEAT;
+    bool has_ticket = command == REDIS_QUEUE_JOIN || (beats && q->seen.server_us != 0);
+    bool has_ttl    = command == REDIS_QUEUE_JOIN || beats || command == REDIS_QUEUE_REQUEUE;
+    bool confirms   = command == REDIS_QUEUE_EXTEND && next == PROVISIONAL;
 
     if (q->previous_may_own && command != REDIS_QUEUE_REQUEUE) {
         release_previous_token(q, next, command, now, fx);
         return;
     }
     q->phase = next;
-    send_one(
-        q,
-        (bwl_send){
-            .command = (uint8_t)command,
-            .args    = { [REDIS_ARG_TICKET] = command == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-                         [REDIS_ARG_TTL_MS] = has_ttl ? q->provisional_ttl_ms : confirms },
-        },
-        now, fx);
+    send_one(q,
+             (bwl_send){
+                 .command = (uint8_t)command,
+                 .args    = { [REDIS_ARG_TICKET] = has_ticket ? (int64_t)q->ticket : 0,
+                              [REDIS_ARG_TTL_MS] = has_ttl ? q->provisional_ttl_ms : confirms },
+             },
+             now, fx);
 }
 
 static void ended(queue_state *q, bwl_outcome_kind kind, bwl_effects *fx)

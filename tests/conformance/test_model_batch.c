@@ -139,10 +139,11 @@ static asked some_batch(void)
 
 static bwl_batch_verdict ask_server(const asked *batch, bwl_batch_reply *ret_reply)
 {
-    char key[8];
+    const bwl_redis_command_args args = { .command = REDIS_EXTEND_IF_MINE, .use_eval = true };
+    char                         key[8];
 
     if (script == texts[0]) {
-        bwl_batch_write_begin(&line.out, batch->count, true);
+        bwl_batch_write(&line.out, &args, batch->count);
     } else {
         bwl_resp_write_array(&line.out, 4 + 2 * batch->count);
         bwl_resp_write_text(&line.out, "EVAL");
@@ -160,7 +161,7 @@ static bwl_batch_verdict ask_server(const asked *batch, bwl_batch_reply *ret_rep
     bwl_resp_write_integer(&line.out, batch->lease_ms);
     wire_flush(&line);
     bwl_resp_cursor frame = wire_next(&line);
-    return bwl_batch_read(batch->count, frame.bytes, frame.size, ret_reply);
+    return bwl_batch_read(args.command, batch->count, frame.bytes, frame.size, ret_reply);
 }
 
 static void ask_model(const asked *batch, bwl_answer *ret_answers)

@@ -76,6 +76,41 @@ static int64_t number_of(bwl_resp_cursor cursor)
     return value.type == ':' ? value.integer : (int64_t)number;
 }
 
+/* Sends what was written, and asks for the rest. Returns the first reply. */
+static bwl_resp_cursor ask_for_rest(unsigned client)
+{
+    for (unsigned i = 0; i < RESTS; i++)
+        wire_say(&wires[client], rest[i]);
+    wire_flush(&wires[client]);
+    return next_answer(client);
+}
+
+static void read_rest(unsigned client)
+{
+    for (unsigned i = 0; i < RESTS; i++)
+        left[i] = number_of(next_answer(client));
+    gather_pushes(client);
+}
+
+/* A heartbeat by the script for several. False: it has to be sent alone. */
+static bool ask_in_a_batch(unsigned client, const bwl_redis_command_args *args,
+                           bwl_redis_reply *ret_reply)
+{
+    bwl_batch_reply batch;
+    bwl_resp_cursor cursor;
+
+    bwl_batch_write(&wires[client].out, args, 1);
+    bwl_batch_write_keys(&wires[client].out, args);
+    bwl_batch_write_arguments(&wires[client].out, args);
+    cursor = ask_for_rest(client);
+    if (bwl_batch_read(args->command, 1, cursor.bytes, cursor.size, &batch) != BWL_BATCH_EACH)
+        tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
+    read_rest(client);
+    *ret_reply = (bwl_redis_reply){ .answer = batch.answers[0], .queue_status = batch.statuses[0] };
+    ret_reply->queue_status.ticket = (uint64_t)args->number; /* the client has it */
+    return batch.answers[0] != 0;
+}
+
 static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q)
 {
     char                   token[BWL_TOKEN_MAX + 1];
@@ -108,18 +143,16 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
     write_push_channel(self.push_channels[0], client, q->member.push_channel);
     write_push_channel(self.push_channels[1], client, q->old_channels[0]);
     write_push_channel(self.push_channels[2], client, q->old_channels[1]);
+    if (q->command == REDIS_QUEUE_HEARTBEAT && q->ticket != 0 && below(2) == 0 &&
+        ask_in_a_batch(client, &args, &reply))
+        return reply;
     bwl_redis_write(&wires[client].out, &args);
-    for (unsigned i = 0; i < RESTS; i++)
-        wire_say(&wires[client], rest[i]);
-    wire_flush(&wires[client]);
-    cursor = next_answer(client);
+    cursor = ask_for_rest(client);
     if (bwl_redis_read(&args, 0, cursor.bytes, cursor.size, &reply) != BWL_REDIS_ANSWER) {
         tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
         reply.answer = 0;
     }
-    for (unsigned i = 0; i < RESTS; i++)
-        left[i] = number_of(next_answer(client));
-    gather_pushes(client);
+    read_rest(client);
     return reply;
 }
 
@@ -131,6 +164,18 @@ static uint16_t some_previous_token(uint16_t token)
     if (below(2) == 0 && owner > BWL_TOKENS_PER_CLIENT && owner != token)
         return owner;
     return bwl_token_number(bwl_token_client(token), SERIALS + 1);
+}
+
+/* A client never sends JOIN for a token that is in the queue. */
+static bool is_queued(uint16_t token)
+{
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &model.data.items[i];
+        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
+            bwl_member_of(item->member).token == token)
+            return true;
+    }
+    return false;
 }
 
 static bwl_model_queue_args some_question(unsigned client)
@@ -149,6 +194,8 @@ static bwl_model_queue_args some_question(unsigned client)
     q.member = (bwl_member){ .token              = token,
                              .provisional_ttl_ms = (uint16_t)(30 + token % 3 * 10),
                              .push_channel       = push_channels[client] };
+    if (q.command == REDIS_QUEUE_JOIN && is_queued(token))
+        q.command = REDIS_QUEUE_HEARTBEAT;
     if (q.command == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
     if (q.command == REDIS_QUEUE_REST)
@@ -158,6 +205,11 @@ static bwl_model_queue_args some_question(unsigned client)
     if (q.command == REDIS_QUEUE_HEARTBEAT || q.command == REDIS_QUEUE_CANCEL)
         for (unsigned i = 0; i < 2; i++)
             q.old_channels[i] = (uint8_t)below(push_channels[client] + 1u);
+    if (q.command == REDIS_QUEUE_HEARTBEAT) {
+        const bwl_model_item *entry =
+            bwl_model_item_of(&model, BWL_MODEL_QUEUE, bwl_member_number(q.member));
+        q.ticket = below(2) == 0 ? 0 : entry != NULL ? entry->value : (int64_t)last_tickets[client];
+    }
     return q;
 }
 

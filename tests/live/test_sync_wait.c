@@ -88,17 +88,21 @@ static void must_reply_yes(wire *w, bwl_redis_command command, bwl_ms lease_ms)
 /* Extends one key in a batch. */
 static void must_extend_in_batch(wire *w, bwl_ms lease_ms)
 {
-    bwl_redis_command_args args = { .command = REDIS_EXTEND_IF_MINE,
-                                    .token   = "AAAAAAAAAAAAAAAAAAAAAA" };
+    bwl_redis_command_args args = { .command  = REDIS_EXTEND_IF_MINE,
+                                    .use_eval = true,
+                                    .key      = "k",
+                                    .key_size = 1,
+                                    .token    = "AAAAAAAAAAAAAAAAAAAAAA" };
     bwl_batch_reply        reply;
 
-    bwl_batch_write_begin(&w->out, 1, true);
-    bwl_resp_write_bulk(&w->out, "k", 1);
-    bwl_redis_write_value(&w->out, &args);
+    bwl_batch_write(&w->out, &args, 1);
+    bwl_batch_write_keys(&w->out, &args);
+    bwl_batch_write_arguments(&w->out, &args);
     bwl_resp_write_integer(&w->out, lease_ms);
     wire_flush(w);
     bwl_resp_cursor frame = wire_next(w);
-    assert_int_equal(bwl_batch_read(1, frame.bytes, frame.size, &reply), BWL_BATCH_EACH);
+    assert_int_equal(bwl_batch_read(args.command, 1, frame.bytes, frame.size, &reply),
+                     BWL_BATCH_EACH);
     assert_int_equal(reply.answers[0], BWL_YES);
 }
 

@@ -134,7 +134,10 @@ def script_arguments(rng, name):
     if name == "queue_join":
         return queue, [value, lease, say, member(i), rng.choice([b"0", b"0", b"5"]), rng.choice([b"0", b"2"])]
     if name == "queue_heartbeat":
-        return queue, [value, say, member(i), member(rng.randrange(3)), member(i)]
+        return queue, [value, say, rng.choice([b"0", b"5"]), member(i), member(rng.randrange(3)), member(i)]
+    if name == "queue_heartbeat_each":
+        waiters = [i, rng.randrange(3)]
+        return queue[:3] * 2, [word for at in waiters for word in (SESSION[at], member(at))]
     if name == "queue_release":
         return queue, [value, say]
     if name == "queue_cancel":
@@ -195,7 +198,7 @@ def scripts(rng, version):
     mess = 0.25
     if family == "queue" and rng.random() < 0.7:
         # A queue that works: waiters are subscribed, and little disturbs it.
-        names = ["queue_join"] * 4 + ["queue_release", "queue_heartbeat", "queue_cancel", "queue_requeue", "queue_take"]
+        names = ["queue_join"] * 4 + ["queue_release", "queue_heartbeat", "queue_heartbeat_each", "queue_cancel", "queue_requeue", "queue_take"]
         steps += [(rng.randrange(LINKS), [b"SUBSCRIBE", b"inbox%d" % i]) for i in range(3)]
         mess = 0.05
     for _ in range(STEPS):

@@ -1,23 +1,32 @@
 /*
- * test_batch.c -- many extensions as one command: the room for it, and the accepted replies.
+ * test_batch.c -- many extensions or heartbeats as one command: the room for it, and the accepted
+ * replies.
  * tests/session compares the command.
  */
 #include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/key.h"
+#include "engine/redis/wire/queue.h"
 #include "tests/lib/suite.h"
 
 enum { COUNT = 4 };
 
-TEST(batch_buffer_fits_the_longest_command)
+static void assert_fits(bwl_redis_command command)
 {
-    static char            bytes[65536];
+    static char            bytes[131072];
     char                   key[BWL_KEY_MAX];
     char                   token[BWL_TOKEN_MAX + 1];
     char                   affix[BWL_AFFIX_MAX + 1];
     bwl_compat_rules       rules = { .value = BWL_VALUE_TOKEN, .prefix = affix, .suffix = affix };
-    bwl_redis_command_args q = { .command = REDIS_EXTEND_IF_MINE, .token = token, .rules = &rules };
-    size_t                 room   = bwl_batch_size_max(BWL_BATCH_MAX, BWL_BATCH_MAX * sizeof key);
-    bwl_resp_writer        writer = { .bytes = bytes, .capacity = room };
+    bwl_queue_self         self  = { .slot = UINT32_MAX, .generation = UINT64_MAX };
+    bwl_redis_command_args q     = { .command  = command,
+                                     .use_eval = true,
+                                     .key      = key,
+                                     .key_size = sizeof key,
+                                     .token    = token,
+                                     .rules    = &rules,
+                                     .self     = &self };
+    size_t          room   = bwl_batch_size_max(command, BWL_BATCH_MAX, BWL_BATCH_MAX * sizeof key);
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = room };
 
     assert_true(room <= sizeof bytes);
     memset(key, 'k', sizeof key);
@@ -25,20 +34,67 @@ TEST(batch_buffer_fits_the_longest_command)
     token[BWL_TOKEN_MAX] = '\0';
     memset(affix, 'f', BWL_AFFIX_MAX);
     affix[BWL_AFFIX_MAX] = '\0';
-    bwl_batch_write_begin(&writer, BWL_BATCH_MAX, true);
+    memset(self.session, 's', BWL_QUEUE_SESSION_SIZE);
+    memset(self.push_channels[0], 'c', BWL_QUEUE_CHANNEL_MAX);
+    self.provisional_ttl_ms = INT64_MAX;
+    bwl_batch_write(&writer, &q, BWL_BATCH_MAX);
     for (unsigned i = 0; i < BWL_BATCH_MAX; i++)
-        bwl_resp_write_bulk(&writer, key, sizeof key);
+        bwl_batch_write_keys(&writer, &q);
     for (unsigned i = 0; i < BWL_BATCH_MAX; i++)
-        bwl_redis_write_value(&writer, &q);
+        bwl_batch_write_arguments(&writer, &q);
     bwl_resp_write_integer(&writer, INT64_MAX);
     assert_false(writer.overflowed);
+}
+
+TEST(batch_buffer_fits_the_longest_command)
+{
+    assert_fits(REDIS_EXTEND_IF_MINE);
+    assert_fits(REDIS_QUEUE_HEARTBEAT);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static bwl_batch_verdict read_text(const char *text, bwl_batch_reply *ret_reply)
 {
-    return bwl_batch_read(COUNT, text, strlen(text), ret_reply);
+    return bwl_batch_read(REDIS_QUEUE_EXTEND, COUNT, text, strlen(text), ret_reply);
+}
+
+static bwl_batch_verdict read_two(const char *text, bwl_batch_reply *ret_reply)
+{
+    return bwl_batch_read(REDIS_QUEUE_HEARTBEAT, 2, text, strlen(text), ret_reply);
+}
+
+TEST(batch_each_heartbeat_has_its_own_status)
+{
+    const bwl_queue_status *second;
+    bwl_batch_reply         reply;
+
+    assert_int_equal(read_two("*7\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:700\r\n:2\r\n:99\r\n", &reply),
+                     BWL_BATCH_EACH);
+    second = &reply.statuses[1];
+    assert_int_equal(reply.answers[0], 0);
+    assert_int_equal(reply.answers[1], BWL_NO);
+    assert_int_equal(second->kind, BWL_QUEUE_STATUS_QUEUED);
+    assert_true(second->is_ours && second->rests && second->ends);
+    assert_int_equal(second->left_ms, 700);
+    assert_int_equal(second->rank, 0);
+    assert_int_equal(second->server_us, 99);
+}
+
+TEST(batch_of_heartbeats_accepts_only_three_numbers_for_each_and_a_time)
+{
+    static const char *const strange[] = { "*6\r\n:1\r\n:0\r\n:1\r\n:1\r\n:0\r\n:1\r\n",
+                                           "*7\r\n:-2\r\n:0\r\n:1\r\n:1\r\n:0\r\n:1\r\n:9\r\n",
+                                           "*7\r\n:1\r\n:-3\r\n:1\r\n:1\r\n:0\r\n:1\r\n:9\r\n",
+                                           "*7\r\n:1\r\n:0\r\n:3\r\n:1\r\n:0\r\n:1\r\n:9\r\n",
+                                           "*7\r\n:1\r\n:0\r\n:1\r\n:1\r\n:0\r\n:1\r\n:0\r\n",
+                                           "*7\r\n:1\r\n:0\r\n:1\r\n:1\r\n:0\r\n:1\r\n+OK\r\n",
+                                           ":2\r\n",
+                                           "+OK\r\n" };
+    bwl_batch_reply          reply;
+
+    for (size_t i = 0; i < COUNT_OF(strange); i++)
+        assert_int_equal(read_two(strange[i], &reply), BWL_BATCH_STRANGE);
 }
 
 TEST(batch_each_extension_has_its_own_reply)

@@ -318,6 +318,7 @@ const bwl_request_kind bwl_redis_lock_request = {
     .complete       = complete_command,
     .watch_role     = watch_role,
     .is_alone       = is_alone,
+    .self           = bwl_redis_self,
 };
 
 const bwl_request_kind bwl_redis_revalidate = {

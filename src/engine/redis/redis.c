@@ -158,6 +158,8 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
 
     if (send->command == REDIS_REPLICATED)
         request.lease_ms = send->args[REDIS_ARG_LIMIT_MS];
+    if (send->command == REDIS_QUEUE_HEARTBEAT && bwl_waiters_renew(lock))
+        request.number = 0;
     if (send->command == REDIS_STEP) {
         request.kind    = &bwl_redis_step_request;
         request.subject = &lock_request->options->program->ops[send->args[REDIS_ARG_STEP]];

@@ -31,6 +31,7 @@ typedef struct bwl_redis_waiting {
     uint32_t slot; /* index in the registry; 0: it never waited */
     uint64_t generation;
     bwl_ms   grant_ms;   /* TTL of a provisional grant */
+    uint32_t heartbeats; /* of this attempt */
     bool     has_waited; /* this attempt was queued: others may be queued behind it */
     /* The channels under which it may be queued: the latest that the server has confirmed, and the
      * latest that was written. */
@@ -55,7 +56,7 @@ typedef struct bwl_redis_lock {
     struct bwl_redis_lock *next;
     bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
     bwl_passed_hold       *passed;   /* what it adopts; NULL: it does not */
-    bool                   is_alone; /* do not batch: its renewal was refused */
+    bool                   is_alone; /* do not batch: it was refused, or has to be sent alone */
     bwl_redis_waiting      waiting;
     bwl_redis_shown        shown;
 } bwl_redis_lock;
@@ -196,6 +197,9 @@ void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *tok
 /* Registers a new attempt that may be queued, so that pushes can name it.  False: out of memory. */
 bool bwl_waiters_add(bwl_redis *redis, bwl_engine_lock *lock, bwl_ms grant_ms);
 void bwl_waiters_remove(bwl_redis *redis, bwl_engine_lock *lock);
+
+/* Counts a heartbeat.  True: it has to renew the expiry of the queue. */
+bool bwl_waiters_renew(bwl_engine_lock *lock);
 
 /* The fields that describe this client in a queue command that is about to be written. */
 bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request);

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_SLOT = 0, ROOM_AT_FIRST = 8 };
+/* The first heartbeat of an entry renews the expiry of the queue, and so does every eighth: at
+ * least every 17 seconds, of the 60 that it has. */
+enum { NO_SLOT = 0, ROOM_AT_FIRST = 8, RENEWING_HEARTBEAT = 8 };
 
 static bool grow(bwl_waiter_registry *registry)
 {
@@ -46,6 +48,7 @@ bool bwl_waiters_add(bwl_redis *redis, bwl_engine_lock *lock, bwl_ms grant_ms)
         registry->first_free = taken->next_free;
         taken->lock          = lock;
     }
+    waiting->heartbeats = 0;
     memcpy(&waiting->generation, bits.bytes, sizeof waiting->generation);
     registry->waiters[waiting->slot - 1].generation = waiting->generation;
     waiting->grant_ms                               = grant_ms;
@@ -65,6 +68,11 @@ void bwl_waiters_remove(bwl_redis *redis, bwl_engine_lock *lock)
     registry->waiters[waiting->slot - 1] = (bwl_waiter){ .next_free = registry->first_free };
     registry->first_free                 = waiting->slot;
     waiting->slot                        = NO_SLOT;
+}
+
+bool bwl_waiters_renew(bwl_engine_lock *lock)
+{
+    return bwl_redis_lock_of(lock)->waiting.heartbeats++ % RENEWING_HEARTBEAT == 0;
 }
 
 bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request)

@@ -1,8 +1,8 @@
 /*
- * batch.c -- several requests as one command: renewals as one call of a script, and WAIT.  See
- * inside.h.
+ * batch.c -- several requests as one command: renewals or heartbeats as one call of a script, and
+ * WAIT.  See inside.h.
  *
- * Thousands of holds may be due at about the same time.  Adjacent requests in the pipeline that may
+ * Thousands of holds or waiters may be due at about the same time.  Adjacent requests in the pipeline that may
  * share a call are written as one command, and its reply is split into their answers.  The layers
  * above see separate requests.
  *
@@ -143,12 +143,13 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
                        (long long)request->number);
 }
 
-/* ---- renewals -------------------------------------------------------------------------------- */
+/* ---- renewals and heartbeats ----------------------------------------------------------------- */
 
 /* Whether a request may be batched. */
 static bool may_share(const bwl_request *q)
 {
-    return bwl_batch_takes(q->command) && q->kind->is_alone != NULL && !*q->kind->is_alone(q);
+    return bwl_batch_takes(q->command, q->number) && q->kind->is_alone != NULL &&
+           !*q->kind->is_alone(q);
 }
 
 /* Whether two requests may share a call.  Their keys are on the same server.  (In a cluster they
@@ -177,20 +178,6 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
     return size < BWL_BATCH_MIN ? 1 : size;
 }
 
-static void write_value(const bwl_session *session, const bwl_request *q, bwl_resp_writer *writer)
-{
-    bwl_queue_self self; /* an extension needs only its session */
-
-    memcpy(self.session, session->push.id, sizeof self.session);
-    bwl_redis_write_value(writer, &(bwl_redis_command_args){
-                                      .command = q->command,
-                                      .token   = q->token,
-                                      .number  = q->number,
-                                      .rules   = q->lock->hold.request.options->rules,
-                                      .self    = &self,
-                                  });
-}
-
 static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_session *session,
                         const bwl_engine_lock *lock)
 {
@@ -208,19 +195,35 @@ static bool uses_eval(const bwl_session *session, size_t nth, size_t size)
 
 static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_writer *writer)
 {
-    char key[BWL_KEY_MAX];
+    const bwl_request     *first = bwl_pipeline_at(&session->pipeline, nth);
+    bwl_queue_self         self; /* an extension needs only its session */
+    char                   key[BWL_KEY_MAX];
+    bwl_redis_command_args args = { .command  = first->command,
+                                    .use_eval = uses_eval(session, nth, size),
+                                    .key      = key,
+                                    .self     = &self };
 
-    bwl_batch_write_begin(writer, (unsigned)size, uses_eval(session, nth, size));
+    bwl_batch_write(writer, &args, (unsigned)size);
     for (size_t i = nth; i < nth + size; i++) {
-        size_t key_size = write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
-        bwl_resp_write_bulk(writer, key, key_size);
+        args.key_size = write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
+        bwl_batch_write_keys(writer, &args);
     }
-    for (size_t i = nth; i < nth + size; i++)
-        write_value(session, bwl_pipeline_at(&session->pipeline, i), writer);
-    bwl_resp_write_integer(writer, bwl_pipeline_at(&session->pipeline, nth)->lease_ms);
+    for (size_t i = nth; i < nth + size; i++) {
+        const bwl_request *q = bwl_pipeline_at(&session->pipeline, i);
+        args.token           = q->token;
+        args.number          = q->number;
+        args.rules           = q->lock->hold.request.options->rules;
+        if (q->command == REDIS_QUEUE_HEARTBEAT)
+            self = q->kind->self(session, q);
+        else
+            memcpy(self.session, session->push.id, sizeof self.session);
+        bwl_batch_write_arguments(writer, &args);
+    }
+    if (first->command != REDIS_QUEUE_HEARTBEAT)
+        bwl_resp_write_integer(writer, first->lease_ms);
 }
 
-bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
+bool bwl_batch_send(bwl_session *session, size_t nth, size_t size)
 {
     char            key[BWL_KEY_MAX];
     size_t          keys_size = 0;
@@ -232,8 +235,9 @@ bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
         keys_size += write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
-    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_batch_size_max((unsigned)size, keys_size),
-                                 &writer))
+    size_t size_max = bwl_batch_size_max(bwl_pipeline_at(&session->pipeline, nth)->command,
+                                         (unsigned)size, keys_size);
+    if (!bwl_resp_stream_reserve(&session->link.conn, size_max, &writer))
         return false;
     write_call(session, nth, size, &writer);
     bwl_pipeline_mark_batch(&session->pipeline, nth, size, session->link.conn.stream.written,
@@ -249,6 +253,7 @@ static void answer_each(bwl_session *session, const bwl_batch_reply *reply)
     for (size_t i = 0; i < size; i++) {
         bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
         q->batch.known        = reply->answers[i];
+        q->batch.status       = reply->statuses[i];
         q->batch.again        = q->batch.known == 0;
         *q->kind->is_alone(q) = q->batch.again;
     }
@@ -283,7 +288,7 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
     if (bwl_request_is_barrier(first))
         return on_barrier_reply(session, bytes, size);
     assert(first->batch.size >= BWL_BATCH_MIN);
-    switch (bwl_batch_read(first->batch.size, bytes, size, &reply)) {
+    switch (bwl_batch_read(first->command, first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:
         session->batches_refused = 0;
         answer_each(session, &reply);
@@ -300,7 +305,7 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
 
 void bwl_batch_learn(const bwl_request *q, bwl_answer answer)
 {
-    if (bwl_batch_takes(q->command) && q->kind->is_alone != NULL &&
-        (answer == BWL_YES || answer == BWL_REFUSED))
+    if (bwl_batch_takes(q->command, q->number) && q->kind->is_alone != NULL &&
+        (answer == BWL_YES || answer == BWL_NO || answer == BWL_REFUSED))
         *q->kind->is_alone(q) = answer == BWL_REFUSED;
 }

@@ -102,7 +102,7 @@ void bwl_barrier_over(bwl_session *session, const bwl_request *over);
 size_t bwl_batch_size(const bwl_session *session, size_t nth);
 
 /* Writes them as one command.  False: no room. */
-bool bwl_batch_write(bwl_session *session, size_t nth, size_t size);
+bool bwl_batch_send(bwl_session *session, size_t nth, size_t size);
 
 /* Reads the reply to the oldest batch: each request gets its answer, or is to be sent again. */
 bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, size_t size);

@@ -100,6 +100,16 @@ void bwl_request_answer(bwl_session *session, const bwl_request *request, bwl_an
     bwl_request_complete(session, request, &(bwl_event){ .kind = BWL_REPLY, .answer = answer });
 }
 
+void bwl_request_answer_known(bwl_session *session, const bwl_request *request)
+{
+    const bwl_queue_status *status = &request->batch.status;
+
+    bwl_request_complete(session, request,
+                         &(bwl_event){ .kind    = BWL_REPLY,
+                                       .answer  = request->batch.known,
+                                       .details = status->kind != 0 ? status : NULL });
+}
+
 bool bwl_request_is_wanted(const bwl_request *request)
 {
     return !request->kind->is_machines || request->tag == request->lock->latest_tag;

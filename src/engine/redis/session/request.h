@@ -34,6 +34,7 @@ typedef struct bwl_request_batch {
     uint8_t    size;  /* n: it and the next n - 1 requests are one command; 0: a single request */
     bool       again; /* send it again, alone */
     bwl_answer known; /* its part of the reply; 0: none yet */
+    bwl_queue_status status; /* and of a heartbeat; kind 0: none */
 } bwl_request_batch;
 
 /* The way of a request between the nodes of a cluster. */
@@ -107,6 +108,9 @@ struct bwl_request_kind {
     /* For kinds that can be batched: the mark of a request that the server refused when it was sent
      * alone.  NULL: never batched. */
     bool *(*is_alone)(const bwl_request *request);
+
+    /* For kinds whose heartbeats can be batched: the waiter, as it is written. */
+    struct bwl_queue_self (*self)(bwl_session *session, const bwl_request *request);
 };
 
 /* Requests, oldest first: a ring buffer that grows.  Those of one connection: the ones in flight
@@ -156,6 +160,9 @@ void bwl_request_complete(bwl_session *session, const bwl_request *request,
 
 /* The same with a reply of only this answer. */
 void bwl_request_answer(bwl_session *session, const bwl_request *request, bwl_answer answer);
+
+/* The same with what the reply of its batch says about it. */
+void bwl_request_answer_known(bwl_session *session, const bwl_request *request);
 
 /* Whether it is still worth sending after a redirect, a missing script or a lost connection.  The
  * machine may have moved on. */

@@ -165,7 +165,7 @@ static void complete_batch(bwl_session *session)
         if (request.batch.again)
             send_again(session, request);
         else
-            bwl_request_answer(session, &request, request.batch.known);
+            bwl_request_answer_known(session, &request);
         bwl_barrier_over(session, &request);
     }
 }
@@ -366,7 +366,7 @@ static int write_requests(bwl_session *session, bwl_fault *fault)
     first        = bwl_pipeline_unwritten(pipeline);
     for (size_t size, i = first; !waits && i < pipeline->count; i += size) {
         size       = bwl_batch_size(session, i);
-        bool wrote = size > 1 ? bwl_batch_write(session, i, size)
+        bool wrote = size > 1 ? bwl_batch_send(session, i, size)
                               : write_request(session, bwl_pipeline_at(pipeline, i));
         if (!wrote)
             return no_room(session, fault);
@@ -629,7 +629,7 @@ static void complete_one(bwl_session *session, const bwl_request *request, const
     if (request->kind->reports_text && known == 0)
         bwl_host_set_fault(request->lock, fault);
     if (known != 0)
-        bwl_request_answer(session, request, known);
+        bwl_request_answer_known(session, request);
     else if (request->flight.written)
         bwl_request_complete(session, request, &(bwl_event){ .kind = BWL_DOWN });
     else

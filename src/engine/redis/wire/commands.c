@@ -94,7 +94,7 @@ static const row rows[] = {
     [REDIS_ZSET_RELEASE] = { "%S 1 %k %v", BWL_SCRIPT_ZSET_RELEASE, { FLAG } },
     [REDIS_QUEUE_TAKE]   = { "%S %Q %v %l %p", BWL_SCRIPT_QUEUE_TAKE, { QUEUE_STATUS } },
     [REDIS_QUEUE_JOIN]   = { "%S %Q %v %l %p %m %n %x", BWL_SCRIPT_QUEUE_JOIN, { QUEUE_STATUS } },
-    [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
+    [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %n %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
     [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
     [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
     [REDIS_QUEUE_REST]      = { "%S %Q %v %p %n %w", BWL_SCRIPT_QUEUE_REST, { QUEUE_STATUS } },
@@ -190,16 +190,22 @@ static void write_hash_keys(bwl_resp_writer *writer, const bwl_redis_command_arg
         write_hash_name(writer, args, BWL_HASH_LOCK_COUNTER);
 }
 
-static void write_queue_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+/* L, Q and B. */
+static void write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     const char *tag;
     bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
 
-    assert(args->self != NULL);
-    bwl_resp_write_text(writer, "4");
     bwl_resp_write_bulk(writer, args->key, args->key_size);
     write_key_beside(writer, args, is_tagged, "", BWL_QUEUE_WAITERS);
     write_key_beside(writer, args, is_tagged, "", BWL_QUEUE_HEARTBEATS);
+}
+
+static void write_queue_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    assert(args->self != NULL);
+    bwl_resp_write_text(writer, "4");
+    write_keys_of_lock(writer, args);
     bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
 }
 
@@ -546,32 +552,61 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_command_args *args, unsigned nt
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /*
- *  EVALSHA script n key ... value ... lease        :n        [1, 0, -1, ...]
+ *  extensions   EVALSHA script n key ... value ... lease      :n        [1, 0, -1, ...]
+ *  heartbeats   EVALSHA script 3n L Q B ... value entry ...   [rank, left, kind, ..., time]
  *
- * A number: YES for each.  An array: for each key 1 (YES), 0 (NO), or -1 (send this one alone).  An
- * error is the reply to the whole call.  If the server cannot serve now, it would be the same for
- * each extension.  Any other error may be about one key only: an ACL forbids it, or another node of
- * a cluster has it.  So each extension is then sent alone.
+ * A number: YES for each.  An array: for each key 1 (YES), 0 (NO), or -1 (send this one alone).  Of
+ * heartbeats, for each the fields of a QUEUED reply (NO), or a rank of -1 (send this one alone).
+ *
+ * An error is the reply to the whole call.  If the server cannot serve now, it would be the same
+ * for each.  Any other error may be about one key only: an ACL forbids it, or another node of a
+ * cluster has it.  So each is then sent alone.
  */
 
-_Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame has room for each reply");
+enum { HEARTBEAT_FIELDS = 3 };
 
-bool bwl_batch_takes(bwl_redis_command command)
+_Static_assert(HEARTBEAT_FIELDS *(int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX,
+               "a frame has room for each reply");
+
+bool bwl_batch_takes(bwl_redis_command command, int64_t number)
 {
-    return command == REDIS_EXTEND_IF_MINE || command == REDIS_QUEUE_EXTEND;
+    return command == REDIS_EXTEND_IF_MINE || command == REDIS_QUEUE_EXTEND ||
+           (command == REDIS_QUEUE_HEARTBEAT && number != 0);
 }
 
-size_t bwl_batch_size_max(unsigned count, size_t keys_size)
+size_t bwl_batch_size_max(bwl_redis_command command, unsigned count, size_t keys_size)
 {
-    return ROOM + keys_size + count * (size_t)(BULK_ROOM + BWL_VALUE_MAX);
+    size_t keys = command == REDIS_QUEUE_HEARTBEAT ? 3 : 1;
+
+    return ROOM + keys * keys_size +
+           count * (keys * (size_t)BULK_ROOM + BULK_ROOM + BWL_VALUE_MAX + (size_t)MEMBER_ROOM);
 }
 
-void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval)
+void bwl_batch_write(bwl_resp_writer *writer, const bwl_redis_command_args *args, unsigned count)
 {
+    bool          beats  = args->command == REDIS_QUEUE_HEARTBEAT;
+    unsigned      keys   = beats ? 3 * count : count;
+    bwl_script_id script = beats ? BWL_SCRIPT_QUEUE_HEARTBEAT_EACH : BWL_SCRIPT_EXTEND_EACH_IF_MINE;
+
     assert(count >= 1);
     assert(count <= BWL_BATCH_MAX);
-    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE], use_eval, count,
-                           2 * count + 1);
+    bwl_redis_write_script(writer, &bwl_scripts[script], args->use_eval, keys,
+                           keys + (beats ? 2 * count : count + 1));
+}
+
+void bwl_batch_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    if (args->command == REDIS_QUEUE_HEARTBEAT)
+        write_keys_of_lock(writer, args);
+    else
+        bwl_resp_write_bulk(writer, args->key, args->key_size);
+}
+
+void bwl_batch_write_arguments(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    bwl_redis_write_value(writer, args);
+    if (args->command == REDIS_QUEUE_HEARTBEAT)
+        write_member(writer, args, args->self->push_channels[0]);
 }
 
 /* TRYAGAIN: a cluster is moving the slot, and the keys of this call are on two nodes. */
@@ -584,12 +619,66 @@ static bwl_batch_verdict read_batch_error(const char *bytes, size_t size)
     return bwl_redis_is_not_now(bytes, size) ? BWL_BATCH_RETRYABLE : BWL_BATCH_ALONE;
 }
 
-bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
-                                 bwl_batch_reply *ret_reply)
+static bool next_number(bwl_resp_cursor *cursor, int64_t min, int64_t max, int64_t *ret_number)
+{
+    bwl_resp_value value;
+
+    if (!bwl_resp_next_bare(cursor, &value) || value.type != ':' || value.integer < min ||
+        value.integer > max)
+        return false;
+    *ret_number = value.integer;
+    return true;
+}
+
+static bwl_batch_verdict read_extensions(unsigned count, bwl_resp_cursor *cursor,
+                                         const bwl_resp_value *value, bwl_batch_reply *ret_reply)
+{
+    bool    all_are_ours = value->type == ':' && value->integer == count;
+    int64_t is_ours      = 1;
+
+    if (!all_are_ours && (value->type != '*' || value->count != count))
+        return BWL_BATCH_STRANGE;
+    for (unsigned i = 0; i < count; i++) {
+        if (!all_are_ours && !next_number(cursor, -1, 1, &is_ours))
+            return BWL_BATCH_STRANGE;
+        ret_reply->answers[i] = is_ours == 1 ? BWL_YES : is_ours == 0 ? BWL_NO : 0;
+    }
+    return BWL_BATCH_EACH;
+}
+
+static bwl_batch_verdict read_heartbeats(unsigned count, bwl_resp_cursor *cursor,
+                                         const bwl_resp_value *value, bwl_batch_reply *ret_reply)
+{
+    int64_t rank, left_ms, kind, server_us;
+
+    if (value->type != '*' || value->count != HEARTBEAT_FIELDS * count + 1)
+        return BWL_BATCH_STRANGE;
+    for (unsigned i = 0; i < count; i++) {
+        if (!next_number(cursor, -1, BWL_QUEUE_COUNT_MAX, &rank) ||
+            !next_number(cursor, -2, INT64_MAX, &left_ms) || !next_number(cursor, 0, 2, &kind))
+            return BWL_BATCH_STRANGE;
+        ret_reply->answers[i]  = rank >= 0 ? BWL_NO : 0;
+        ret_reply->statuses[i] = (bwl_queue_status){
+            .kind    = BWL_QUEUE_STATUS_QUEUED,
+            .is_ours = kind != 0,
+            .rests   = kind == 2,
+            .ends    = left_ms != -1,
+            .left_ms = left_ms > 0 ? left_ms : 0,
+            .rank    = rank >= 0 ? (uint64_t)rank : 0,
+        };
+    }
+    if (!next_number(cursor, 1, BWL_QUEUE_COUNT_MAX, &server_us))
+        return BWL_BATCH_STRANGE;
+    for (unsigned i = 0; i < count; i++)
+        ret_reply->statuses[i].server_us = server_us;
+    return BWL_BATCH_EACH;
+}
+
+bwl_batch_verdict bwl_batch_read(bwl_redis_command command, unsigned count, const char *bytes,
+                                 size_t size, bwl_batch_reply *ret_reply)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     bwl_resp_value  value;
-    bwl_batch_reply reply;
 
     assert(count >= 1);
     assert(count <= BWL_BATCH_MAX);
@@ -597,17 +686,7 @@ bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
         return read_batch_error(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value))
         return BWL_BATCH_STRANGE;
-    bool all_are_ours = value.type == ':' && value.integer == count;
-    if (!all_are_ours && (value.type != '*' || value.count != count))
-        return BWL_BATCH_STRANGE;
-    for (unsigned i = 0; i < count; i++) {
-        if (all_are_ours)
-            value.integer = 1;
-        else if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < -1 ||
-                 value.integer > 1)
-            return BWL_BATCH_STRANGE;
-        reply.answers[i] = value.integer == 1 ? BWL_YES : value.integer == 0 ? BWL_NO : 0;
-    }
-    *ret_reply = reply;
-    return BWL_BATCH_EACH;
+    *ret_reply = (bwl_batch_reply){ .answers = { 0 } };
+    return command == REDIS_QUEUE_HEARTBEAT ? read_heartbeats(count, &cursor, &value, ret_reply)
+                                            : read_extensions(count, &cursor, &value, ret_reply);
 }

@@ -42,7 +42,9 @@ typedef struct bwl_redis_command_args {
     const char       *value;          /* this value; NULL: the value of token and rules */
     size_t            value_size;
     bwl_ms            lease_ms; /* REPLICATED: the time limit of the server */
-    int64_t number; /* the timestamp; QUEUE_JOIN: the ticket; QUEUE_REST: what is left of it in ms;
+    int64_t
+        number; /* the timestamp; QUEUE_JOIN: the ticket; QUEUE_HEARTBEAT: likewise, or 0 so that
+                     * it renews the expiry of the queue; QUEUE_REST: what is left of it in ms;
                      * REPLICATED: how many replicas */
     const bwl_compat_rules *rules;  /* NULL: the token is the value */
     bwl_signal              signal; /* DELETE_IF_MINE: what the release publishes */
@@ -136,15 +138,17 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
  * MIN: a smaller batch costs as much as single commands.  See docs/design/renewals.md. */
 enum { BWL_BATCH_MIN = 4, BWL_BATCH_MAX = 32 };
 
-/* True for a command that can be in a batch. */
-bool bwl_batch_takes(bwl_redis_command command);
+/* True for a command that can be in a batch.  number: as in bwl_redis_command_args. */
+bool bwl_batch_takes(bwl_redis_command command, int64_t number);
 
-/* Bytes of the command, at most.  keys_size: of all keys together. */
-size_t bwl_batch_size_max(unsigned count, size_t keys_size);
+/* Bytes of the command, at most.  keys_size: of the keys of all locks together. */
+size_t bwl_batch_size_max(bwl_redis_command command, unsigned count, size_t keys_size);
 
-/* Writes the beginning of the command.  All keys follow, the value of each
- * (bwl_redis_write_value), and the common lease. */
-void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool use_eval);
+/* write: the beginning of the command, from `command` and `use_eval`.  The keys of each follow, the
+ * arguments of each, and for extensions the common lease. */
+void bwl_batch_write(bwl_resp_writer *writer, const bwl_redis_command_args *args, unsigned count);
+void bwl_batch_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+void bwl_batch_write_arguments(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
 typedef enum bwl_batch_verdict {
     BWL_BATCH_EACH = 1,  /* each has its reply */
@@ -154,14 +158,15 @@ typedef enum bwl_batch_verdict {
     BWL_BATCH_STRANGE,   /* as BWL_REDIS_STRANGE */
 } bwl_batch_verdict;
 
-/* YES or NO for each; 0: send this one alone. */
+/* YES or NO for each; 0: send this one alone.  Of heartbeats, the status of each. */
 typedef struct bwl_batch_reply {
-    bwl_answer answers[BWL_BATCH_MAX];
+    bwl_answer       answers[BWL_BATCH_MAX];
+    bwl_queue_status statuses[BWL_BATCH_MAX];
 } bwl_batch_reply;
 
 /* Reads the frame that replies to a batch of `count`.  Writes the reply if the verdict is EACH. */
-bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
-                                 bwl_batch_reply *ret_reply);
+bwl_batch_verdict bwl_batch_read(bwl_redis_command command, unsigned count, const char *bytes,
+                                 size_t size, bwl_batch_reply *ret_reply);
 
 /* ---- errors.c */
 

@@ -107,7 +107,7 @@ typedef struct bwl_queue_client_info {
     char        program[BWL_HOLDER_REPLY_TEXT_MAX];
 } bwl_queue_client_info;
 
-enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_HANDSHAKE_SIZE_MAX = 3072, BWL_QUEUE_LOAD_SIZE_MAX = 4096 };
+enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_HANDSHAKE_SIZE_MAX = 3072, BWL_QUEUE_LOAD_SIZE_MAX = 8192 };
 
 /* (S)SUBSCRIBE channel; its reply is a push.  (S)PUBLISH channel H; its reply is a number, and a
  * push follows. */

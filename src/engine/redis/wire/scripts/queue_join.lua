@@ -3,9 +3,33 @@
 -- longest queue that a waiter without a ticket may enter (0: no limit).
 -- A number: the lock has our value, with this fence, for the lease.  CLAIMED, fence, ticket: the same, for
 -- the TTL of a provisional grant.  FULL, waiters.  QUEUED, ticket, rank, PTTL of the lock, 1 if it has a
--- value of this protocol (2: the rest of a holder), the server's time in us.
--- The usual case comes before the functions: to create them costs as much as the case itself.
+-- value of this protocol (2: the rest of a holder), the server's time in us.  Only the first waiter gets the
+-- PTTL; the others get 0.
+-- The usual cases come before the functions: to create them costs as much as the case itself.  The lock is
+-- free, or another client holds it and we have no ticket.
 -- @include queue_first.lua
+if not is_free and ARGV[5] == '0' then
+  local v = redis.pcall('GET', KEYS[1])
+  local waiting = type(v) == 'string' and (keys == 1 and 0 or redis.pcall('ZCARD', KEYS[2]))
+  if type(waiting) == 'number' and (ARGV[6] == '0' or waiting < tonumber(ARGV[6])) then
+    local t = redis.call('TIME')
+    if type(redis.pcall('HSET', KEYS[3], ARGV[1], math.floor(t[1] * 1000 + t[2] / 1000))) == 'number' then
+      local f = redis.pcall('INCR', KEYS[4])
+      if type(f) == 'number' and f >= 1e15 and f < 2^53 then
+        local left = 0
+        redis.call('ZADD', KEYS[2], f, ARGV[4])
+        if waiting == 0 then -- the two keys are new, so both get their expiry
+          redis.call('PEXPIRE', KEYS[2], 60000)
+          redis.call('PEXPIRE', KEYS[3], 60000)
+          left = redis.call('PTTL', KEYS[1])
+        end
+        -- @include queue_kind.lua
+        return { 'QUEUED', f, waiting, left, kind, t[1] * 1000000 + t[2] }
+      end
+      redis.call('HDEL', KEYS[3], ARGV[1])
+    end
+  end
+end
 -- @include queue_fence.lua
 if is_free then
   -- @include queue_grant.lua

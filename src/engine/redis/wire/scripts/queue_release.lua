@@ -2,10 +2,12 @@
 -- command that publishes.
 -- 1: the lock had our value; the next waiter has it, or it is deleted.  2: it is deleted; 64 waiters were
 -- removed, and there are more.  0: the lock does not exist.  -1: it has another value.
--- The usual case comes before the functions: to create them costs as much as the case itself.
+-- The usual cases come before the functions: to create them costs as much as the case itself.  Nobody waits,
+-- or the first waiter hears of the lock; see queue_serve.lua.  A waiter that was removed is put back if its
+-- heartbeat or the counter cannot be read; then the rest of the script finds the same error.
 local is_ours = redis.pcall('GET', KEYS[1]) == ARGV[1]
-local waiting = is_ours and redis.pcall('ZCARD', KEYS[2])
-if waiting == 0 then
+local e = is_ours and redis.pcall('ZPOPMIN', KEYS[2])
+if e and not e.err and not e[1] then
   redis.call('DEL', KEYS[1])
   return 1
 end
@@ -13,7 +15,29 @@ if not is_ours then
   -- @include queue_read.lua
   return read() and -1 or 0
 end
+local value, nonce, inbox, claim = string.match(e[1] or '', '^(b1:%S+) (%S+) (%S+) ([1-9]%d*)$')
+local beat = value and #claim < 10 and redis.pcall('HGET', KEYS[3], value)
+local f = value and type(beat) ~= 'table' and redis.pcall('INCR', KEYS[4])
+local now
+if type(f) == 'number' and f >= 1e15 and f < 2^53 then
+  local t = redis.call('TIME')
+  now = t[1] * 1000000 + t[2]
+  beat = tonumber(beat)
+  if not beat or now / 1000 - beat <= 3000 or ARGV[2] == 'spublish' then
+    redis.call('SET', KEYS[1], value, 'PX', claim)
+    local heard = redis.pcall(ARGV[2], inbox, string.format('G %s %d %d', nonce, f, now))
+    if type(heard) == 'table' or heard > 0 or string.sub(inbox, -1) == '}' then
+      redis.pcall('HDEL', KEYS[3], value)
+      return 1
+    end
+  end
+elseif value then
+  redis.call('ZADD', KEYS[2], e[2], e[1])
+  redis.call('PEXPIRE', KEYS[2], 60000)
+end
 -- @include queue_fence.lua
 -- @include queue_serve.lua
+local waiting = redis.pcall('ZCARD', KEYS[2])
+if now then return serve(nil, ARGV[2], f, now, type(waiting) == 'number' and waiting or 0, value) end
 -- @include queue_pass.lua
 return pass(ARGV[2], waiting)

@@ -12,7 +12,8 @@ local function clock()
   return t[1] * 1000000 + t[2]
 end
 -- Gives the lock to the first live waiter, for the TTL in its entry, with the fence f, and publishes that
--- by the command `say`.  waiting: entries in the queue.  me: our value, or nil.
+-- by the command `say`.  waiting: entries in the queue.  me: our value, or nil.  gone: the value of a waiter
+-- that the caller has removed and not reached, or nil.
 -- 1: a waiter has the lock, or there is none and the lock is deleted.  2: 64 waiters were removed, there
 -- are more, and the lock is deleted.  3: we have the lock.
 -- The caller has done a write before.  A server that is out of memory refuses the first write of a script,
@@ -23,9 +24,9 @@ end
 -- with a hash tag) a waiter without a subscriber counts as live: its slot may have moved a moment ago,
 -- and its heartbeat finds the grant.  If our client has just learned of the slot (`say` is in lower case),
 -- a waiter without a heartbeat counts as live too.
-local function serve(me, say, f, now, waiting)
-  local grant = string.format(' %.0f %.0f', f, now)
-  local served, told = {}, nil
+local function serve(me, say, f, now, waiting, gone)
+  local grant = string.format(' %d %d', f, now)
+  local served, told = { gone }, nil
   for i = 1, math.min(waiting, 64) do
     local e = redis.call('ZPOPMIN', KEYS[2])[1]
     local value, nonce, inbox, claim = string.match(e, '^(b1:%S+) (%S+) (%S+) ([1-9]%d*)$')

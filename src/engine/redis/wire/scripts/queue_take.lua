@@ -18,5 +18,5 @@ if not read() then
   end
 end
 local v = read()
-local kind = v and string.sub(v, 1, 3) == 'b1:' and (string.sub(v, 4, 4) == '=' and 2 or 1) or 0
+-- @include queue_kind.lua
 return { 'BUSY', redis.call('PTTL', KEYS[1]), kind }

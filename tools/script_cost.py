@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Measure what the scripts of protocol queue cost a server, and write the table of docs/design/script-cost.md.
+
+    tools/script_cost.py [--rounds N] [--before REVISION] [--write PAGE]
+
+Starts a redis-server of its own. Each case is a state of a lock and one call of a script in it. The state is made anew before
+each call and does not count. The time is that of the server's slow log, which has each call in microseconds:
+
+    warm   the calls follow each other: the mean without the slowest tenth
+    cold   each call comes after two milliseconds without work: the median
+
+--before measures the scripts of another revision in turns with those of this tree, so that other load affects both, and adds
+the ratio. calls: the commands that the script has called, by INFO commandstats.
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import lua2h  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCRIPTS = "src/engine/redis/wire/scripts"
+IDLE_S = 0.002
+BEGIN, END = "<!-- script cost -->", "<!-- end -->"
+
+# As bowline writes them: 28 bytes of value; value, nonce, push channel and TTL of an entry in the queue.
+LOCK = "bowline:{bench}"
+KEYS = [LOCK, f"{LOCK}:bwl.q", f"{LOCK}:bwl.b", "bowline:f"]
+TICKET = 1_700_000_000_000_000
+
+
+def value_of(who):
+    return f"b1:session-{who}{'t' * 16}"
+
+
+def channel_of(who):
+    return f"bowline:i:{'c' * 21}{who}"
+
+
+def member_of(who):
+    return f"{value_of(who)} 1.000000000000000{who} {channel_of(who)} 2000"
+
+
+class Server:
+    """A redis-server on a socket in a directory, and one connection to it."""
+
+    def __init__(self, root):
+        program = shutil.which("redis-server")
+        if program is None:
+            sys.exit("script_cost.py: redis-server is not in $PATH; make deps installs it")
+        path = f"{root}/redis.sock"
+        words = [program, "--port", "0", "--unixsocket", path, "--save", "", "--dir", root]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        self.socket = socket.socket(socket.AF_UNIX)
+        while self.socket.connect_ex(path) != 0:
+            if self.process.poll() is not None:
+                sys.exit("script_cost.py: redis-server has ended")
+            time.sleep(0.01)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, *commands):
+        out = []
+        for words in commands:
+            out.append(b"*%d\r\n" % len(words))
+            for word in words:
+                word = str(word).encode()
+                out.append(b"$%d\r\n%s\r\n" % (len(word), word))
+        self.socket.sendall(b"".join(out))
+
+    def reply(self):
+        line = self.file.readline()[:-2]
+        kind, rest = line[:1], line[1:].decode()
+        if kind == b"-":
+            raise RuntimeError(rest)
+        if kind == b":":
+            return int(rest)
+        if kind == b"*":
+            return [self.reply() for _ in range(int(rest))]
+        if kind == b"$":
+            return None if rest == "-1" else self.file.read(int(rest) + 2)[:-2].decode()
+        return rest
+
+    def call(self, *words):
+        self.send(words)
+        return self.reply()
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def state(is_held, count):
+    """Commands: a lock, and so many live waiters in its queue."""
+    commands = [["DEL", *KEYS[:3]], ["SET", KEYS[3], TICKET + 1000]]
+    if is_held:
+        commands.append(["SET", LOCK, value_of(0), "PX", 30000])
+    for who in range(1, count + 1):
+        commands.append(["ZADD", KEYS[1], TICKET + who, member_of(who)])
+        commands.append(["HSET", KEYS[2], value_of(who), int(time.time() * 1000)])
+    if count:
+        commands += [["PEXPIRE", KEYS[1], 60000], ["PEXPIRE", KEYS[2], 60000]]
+    return commands
+
+
+def join(who):
+    return [*KEYS, value_of(who), 30000, "SPUBLISH", member_of(who), 0, 0]
+
+
+def heartbeat(who):
+    """Another revision has no ticket, ARGV[3]."""
+    return [*KEYS, value_of(who), "SPUBLISH", TICKET + who, member_of(who)]
+
+
+RELEASE = [*KEYS, value_of(0), "SPUBLISH"]
+
+# case: (script, keys, whether the lock is held, waiters, keys and arguments)
+CASES = {
+    "acquire of a free lock": ("queue_join", 4, False, 0, join(1)),
+    "acquire, and the lock is held": ("queue_join", 4, True, 0, join(1)),
+    "acquire behind three waiters": ("queue_join", 4, True, 3, join(4)),
+    "heartbeat of the first waiter": ("queue_heartbeat", 4, True, 3, heartbeat(1)),
+    "heartbeat of the third waiter": ("queue_heartbeat", 4, True, 3, heartbeat(3)),
+    "release without a waiter": ("queue_release", 4, True, 0, RELEASE),
+    "release to the only waiter": ("queue_release", 4, True, 1, RELEASE),
+    "release to the first of three": ("queue_release", 4, True, 3, RELEASE),
+    "confirmation, renewal": ("extend_if_mine", 1, True, 0, [LOCK, value_of(0), 30000]),
+    "cancel of the third waiter": ("queue_cancel", 4, True, 3, [*KEYS, value_of(3), "SPUBLISH", member_of(3)]),
+}
+
+
+def texts_of(revision):
+    """{script: its text as sent} of this tree, or of a revision."""
+    names = {script for script, *_ in CASES.values()}
+    if revision is None:
+        return {name: text_of(ROOT / SCRIPTS / f"{name}.lua") for name in names}
+    with tempfile.TemporaryDirectory() as root:
+        archive = subprocess.run(["git", "-C", ROOT, "archive", revision, SCRIPTS], capture_output=True, check=False)
+        if archive.returncode != 0:
+            sys.exit(f"script_cost.py: revision {revision} cannot be read: {archive.stderr.decode().strip()}")
+        subprocess.run(["tar", "-x", "-C", root], input=archive.stdout, check=True)
+        return {name: text_of(pathlib.Path(root) / SCRIPTS / f"{name}.lua") for name in names}
+
+
+def text_of(path):
+    return lua2h.wire_text(lua2h.with_parts(path), path.name)
+
+
+def command_of(case, text, sha):
+    _, keys, _, _, words = CASES[case]
+    if case.startswith("heartbeat") and "ARGV[4]" not in text:
+        words = words[:6] + words[7:]
+    return ["EVALSHA", sha, keys, *words]
+
+
+def calls_of(server, case, command):
+    """The number of commands that the script calls."""
+    prepare(server, case)
+    server.call("CONFIG", "RESETSTAT")
+    server.call(*command)
+    stats = re.findall(r"cmdstat_([^:]+):calls=(\d+)", server.call("INFO", "commandstats"))
+    return sum(int(calls) for name, calls in stats if name not in ("evalsha", "config|resetstat", "info"))
+
+
+def prepare(server, case):
+    commands = state(*CASES[case][2:4])
+    server.send(*commands)
+    for _ in commands:
+        server.reply()
+
+
+def time_of(server, case, sha, command, is_cold):
+    prepare(server, case)
+    if is_cold:
+        time.sleep(IDLE_S)
+    server.call(*command)
+    entry = server.call("SLOWLOG", "GET", 1)[0]
+    if entry[3][1] != sha:
+        raise RuntimeError("the slow log has lost a call")
+    return entry[2]
+
+
+def middle(times, is_cold):
+    if is_cold:
+        return statistics.median(times)
+    return statistics.mean(sorted(times)[: len(times) * 9 // 10])
+
+
+def measure(server, texts, rounds):
+    """{case: {revision: (calls, warm, cold)}}"""
+    figures = {}
+    for case, (script, *_) in CASES.items():
+        print(case, file=sys.stderr)
+        shas = {revision: server.call("SCRIPT", "LOAD", its[script]) for revision, its in texts.items()}
+        commands = {revision: command_of(case, its[script], shas[revision]) for revision, its in texts.items()}
+        times = {}
+        for is_cold in (False, True):
+            for _ in range(rounds if is_cold else 4 * rounds):
+                for revision, command in commands.items():
+                    used = time_of(server, case, shas[revision], command, is_cold)
+                    times.setdefault((revision, is_cold), []).append(used)
+        figures[case] = {
+            revision: (calls_of(server, case, command), *(middle(times[revision, cold], cold) for cold in (False, True)))
+            for revision, command in commands.items()
+        }
+    return figures
+
+
+def table(figures, before):
+    lines = ["| | calls | warm, us | cold, us |" + (" before: calls | warm | cold | ratio, warm | cold |" if before else "")]
+    lines.append("|---|" + "---:|" * (8 if before else 3))
+    for case, its in figures.items():
+        calls, warm, cold = its[None]
+        line = f"| {case} | {calls} | {warm:.1f} | {cold:.0f} |"
+        if before:
+            old_calls, old_warm, old_cold = its[before]
+            line += f" {old_calls} | {old_warm:.1f} | {old_cold:.0f} | {warm / old_warm:.2f} | {cold / old_cold:.2f} |"
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def main(words):
+    parser = argparse.ArgumentParser(description="What the scripts of protocol queue cost a server.")
+    parser.add_argument("--rounds", type=int, default=500, help="cold calls of each case; four times as many warm ones")
+    parser.add_argument("--before", metavar="REVISION", help="compare with the scripts of this revision")
+    parser.add_argument("--write", metavar="PAGE", type=pathlib.Path, help="write the table into this page")
+    options = parser.parse_args(words)
+    texts = {revision: texts_of(revision) for revision in {None: 0, options.before: 0}}
+    with tempfile.TemporaryDirectory() as root:
+        server = Server(root)
+        try:
+            server.call("CONFIG", "SET", "slowlog-log-slower-than", 0)
+            subscriber = socket.socket(socket.AF_UNIX)
+            subscriber.connect(f"{root}/redis.sock")
+            subscriber.sendall(f"SSUBSCRIBE {' '.join(channel_of(who) for who in range(1, 5))}\r\n".encode())
+            subscriber.recv(1)
+            text = table(measure(server, texts, options.rounds), options.before)
+        finally:
+            server.stop()
+    if options.write is None:
+        print(text, end="")
+        return
+    page = options.write.read_text(encoding="utf-8")
+    head, rest = page.split(BEGIN)
+    options.write.write_text(f"{head}{BEGIN}\n{text}{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

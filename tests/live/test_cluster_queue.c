@@ -145,7 +145,8 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
 
 TEST(cluster_queue_waiters_and_hold_survive_a_failover)
 {
-    queue_client waiting[WAITERS];
+    queue_client  waiting[WAITERS];
+    bowline_error error;
 
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
@@ -159,7 +160,7 @@ TEST(cluster_queue_waiters_and_hold_survive_a_failover)
     server_kill(c->nodes[1]);
     assert_true(cluster_leaves(c, slot, 1));
     assert_true(cluster_comes_to(c, "ok"));
-    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
     assert_true(queue_await_size(c->nodes[4], name, WAITERS));
     assert_int_equal(atomic_load(&granted), 0);
     must_release(hold);

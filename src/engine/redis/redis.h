@@ -197,9 +197,7 @@ void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *tok
 /* Registers a new attempt that may be queued, so that pushes can name it.  False: out of memory. */
 bool bwl_waiters_add(bwl_redis *redis, bwl_engine_lock *lock, bwl_ms grant_ms);
 void bwl_waiters_remove(bwl_redis *redis, bwl_engine_lock *lock);
-
-/* Counts a heartbeat.  True: it has to renew the expiry of the queue. */
-bool bwl_waiters_renew(bwl_engine_lock *lock);
+bool bwl_waiters_renew(bwl_engine_lock *lock); /* whether this heartbeat renews the expiry */
 
 /* The fields that describe this client in a queue command that is about to be written. */
 bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request);

@@ -70,6 +70,7 @@ void bwl_waiters_remove(bwl_redis *redis, bwl_engine_lock *lock)
     waiting->slot                        = NO_SLOT;
 }
 
+/* Counts it. */
 bool bwl_waiters_renew(bwl_engine_lock *lock)
 {
     return bwl_redis_lock_of(lock)->waiting.heartbeats++ % RENEWING_HEARTBEAT == 0;

@@ -201,8 +201,7 @@ static inline bool bwl_redis_command_releases(bwl_redis_command command)
 enum {
     REDIS_ARG_TIMESTAMP =
         0, /* in the unit of the rules: of the value that is written or compared */
-    REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known, or
-                                   * the push channel may be new */
+    REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known */
     REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
     REDIS_ARG_REST_MS        = 0, /* QUEUE_REST: what is left of the rest */
     REDIS_ARG_REPLICAS       = 0, /* REPLICATED */

@@ -318,9 +318,9 @@ simulate-mutants: deps
 simulate-mutants-page: deps
 	@tools/simulate_mutants.py --resume --page docs/reference/simulation-faults.md $(SIMULATE_ARGS)
 
-# Figures of the sources; tests/house/shape.py has the limits, shape-owed.txt what is above one.
+# Figures of the sources; tools/shape.py has the limits, shape-owed.txt what is above one.
 shape:
-	@tests/house/shape.py --print
+	@tools/shape.py --print
 
 # The live tests on Redis 6.2, the oldest supported: fetched by pip and built into build-old-redis/.
 old-redis: deps

@@ -19,9 +19,9 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests/house"))
+sys.path.insert(0, str(ROOT / "tools"))
 
-import rules  # noqa: E402
+import house_rules as rules  # noqa: E402
 
 PAGE = "docs/design/real-time.md"
 KINDS = ("event", "clock", "still", "load")

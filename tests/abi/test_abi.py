@@ -21,7 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = pathlib.Path(os.environ.get("BOWLINE_SOURCE", HERE.parent.parent))
 
-SPEC = importlib.util.spec_from_file_location("bowline_house_rules", ROOT / "tests/house/rules.py")
+SPEC = importlib.util.spec_from_file_location("bowline_house_rules", ROOT / "tools/house_rules.py")
 rules = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(rules)
 

@@ -1,6 +1,6 @@
 """The house rules, applied to this tree; and a violation of each rule, which must be detected.
 
-The rules are in rules.py. What a rule must catch is written to a temporary directory here, so that a check
+The rules are in tools/house_rules.py. What a rule must catch is written to a temporary directory here, so that a check
 that detects nothing fails too.
 """
 
@@ -15,7 +15,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = pathlib.Path(os.environ.get("BOWLINE_SOURCE", HERE.parent.parent))
 
-SPEC = importlib.util.spec_from_file_location("bowline_house_rules", HERE / "rules.py")
+SPEC = importlib.util.spec_from_file_location("bowline_house_rules", ROOT / "tools/house_rules.py")
 rules = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(rules)
 

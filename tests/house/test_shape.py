@@ -1,6 +1,6 @@
 """The shape of this tree is within its limits, apart from what the ledger owes; and each rule notices.
 
-The rules are in shape.py, the ledger is shape-owed.txt. What a rule must notice is written to a temporary directory.
+The rules are in tools/shape.py, the ledger is tools/shape-owed.txt. What a rule must notice is written to a temporary directory.
 """
 
 import importlib.util
@@ -12,7 +12,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = pathlib.Path(os.environ.get("BOWLINE_SOURCE", HERE.parent.parent))
 
-SPEC = importlib.util.spec_from_file_location("bowline_house_shape", HERE / "shape.py")
+SPEC = importlib.util.spec_from_file_location("bowline_house_shape", ROOT / "tools/shape.py")
 shape = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(shape)
 
@@ -82,7 +82,7 @@ def test_the_figures_of_this_tree_are_not_empty():
 
 A, B, C, D, E = (f"src/lock/{name}.c" for name in "abcde")
 NET = "src/net/a.c"
-MENDED = " (tests/house/shape.py --write)"
+MENDED = " (tools/shape.py --write)"
 
 # The files of a tree, and what is wrong with it.
 TREES = [

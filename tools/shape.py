@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The shape of the source tree: figures that show whether a module has an owner and a narrow interface.
 
-    tests/house/shape.py --print     every figure's worst ten, and the lines of each part of the project
-    tests/house/shape.py --cycles    the calls that make up each cycle of files that breaks the limit
-    tests/house/shape.py --write     writes the ledger, and says what is worse than it was there
+    tools/shape.py --print     every figure's worst ten, and the lines of each part of the project
+    tools/shape.py --cycles    the calls that make up each cycle of files that breaks the limit
+    tools/shape.py --write     writes the ledger, and says what is worse than it was there
 
 The figures are computed from the text of the sources, without a compiler or a build:
 
@@ -35,7 +35,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import rules  # noqa: E402
+import house_rules as rules  # noqa: E402
 
 FIELDS_MAX = 25
 HEADER_LINES_MAX = 250
@@ -53,10 +53,10 @@ TOTALS = {"library": ("src", "include"), "command": ("cli",), "doctor": ("doctor
 LIMITS = {"struct": FIELDS_MAX, "header": HEADER_LINES_MAX, "included": INCLUDERS_MAX, "folder": FOLDER_SOURCES_MAX}
 UNITS = {"struct": "fields", "header": "lines", "included": "files include it", "folder": "source files"}
 
-LEDGER = "tests/house/shape-owed.txt"
+LEDGER = "tools/shape-owed.txt"
 LEDGER_HEAD = """\
 # Where the tree breaks the limits of shape.py today, one line for each place. The list may only become shorter:
-# tests/house/shape.py --write takes out what is mended.
+# tools/shape.py --write takes out what is mended.
 """
 
 
@@ -399,7 +399,7 @@ def better(shape, ledger):
         if figure < allowed:
             complaints.append(f"{kind} {name} {allowed}")
     complaints += ["cycle " + " ".join(files) for files in ledger.cycles if files not in owed.cycles]
-    return [f"in the ledger, and no longer so: {line} (tests/house/shape.py --write)" for line in complaints]
+    return [f"in the ledger, and no longer so: {line} (tools/shape.py --write)" for line in complaints]
 
 
 def check(root):
@@ -449,7 +449,7 @@ def calls_in_cycles(shape):
 
 def main(words):
     parser = argparse.ArgumentParser(description="The shape of the source tree.")
-    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent.parent, type=pathlib.Path)
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path)
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--print", action="store_true", help="print the worst ten of each figure, and the totals")
     action.add_argument("--cycles", action="store_true", help="print the calls of each cycle that breaks the limit")

@@ -184,7 +184,7 @@ static bwl_model_queue_args some_question(unsigned client)
     bwl_model_queue_args q     = {
             .command   = (bwl_redis_command)(REDIS_QUEUE_TAKE + below(9)),
             .token     = token,
-            .lease_ms  = 30 + below(2) * 1000,
+            .lease_ms  = 30 + below(3) * 5000,
             .dead_ms   = DEAD_MS,
             .keep_ms   = KEEP_MS,
             .serve_max = BWL_MODEL_SERVE_MAX,

@@ -358,7 +358,7 @@ static void join(script *s)
     if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
         lock->value++; /* so that its release checks the queue */
     enter(s, ticket);
-    wait_in_queue(s, (uint64_t)ticket, fence, !is_usual || waiters == 0);
+    wait_in_queue(s, (uint64_t)ticket, fence, true);
     if (is_usual) /* a new ticket is the last, unless F was lost: then this is not exact */
         say_rank(s, waiters);
 }

@@ -45,7 +45,7 @@ enum {
     BACKLOG_MAX = 1 << 20,
 
     QUIET_MS     = 30000,  /* see make_quiet */
-    QUIET_MAX_MS = 600000, /* a longer world stays as it is */
+    QUIET_MAX_MS = 600000, /* a longer world stays as it is; so do draw_tickets, draw_periods */
 
     PERIOD_MIN_MS = 300,
     PERIOD_MAX_MS = 20000,
@@ -531,7 +531,7 @@ static void draw_tickets(sim_plan *plan)
             shortest = plan->clients[i].load.lease_ms;
     }
     if (draw(&dice, breaks ? 2 : 4) != 0 || plan->clients[0].load.step_ms > 0 ||
-        plan->servers.topology == SIM_REDLOCK)
+        plan->servers.topology == SIM_REDLOCK || plan->length_ms > QUIET_MAX_MS)
         return;
     for (unsigned i = 0; i < plan->clients_count; i++) {
         plan->clients[i].load.ticket_ms    = 1 + shortest / (breaks ? 16 : 2);
@@ -539,12 +539,14 @@ static void draw_tickets(sim_plan *plan)
     }
 }
 
-/* Likewise, of the first locks.  All that wait for one of them get it one after the other. */
+/* Likewise, of the first locks.  All that wait for one of them get it one after the other.  A long
+ * world stays as it is: its programs would do little else than wait. */
 static void draw_periods(sim_plan *plan)
 {
     uint64_t dice    = plan->seed ^ PERIODS;
     unsigned waiters = 0;
-    bool may = draw(&dice, 4) == 0 && plan->servers.topology != SIM_REDLOCK && !plan->has_breaks &&
+    bool     may     = draw(&dice, 4) == 0 && plan->length_ms <= QUIET_MAX_MS &&
+               plan->servers.topology != SIM_REDLOCK && !plan->has_breaks &&
                !has(plan, FAULT_SERVER_CLOCK) && !has(plan, FAULT_SERVER_CLOCK_FORWARD);
 
     for (unsigned i = 0; i < plan->clients_count; i++) {

@@ -497,6 +497,7 @@ static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
     bwl_ms ttl_ms = q->provisional_ttl_ms > PROVISIONAL_TTL_MIN_MS ? q->provisional_ttl_ms
                                                                    : PROVISIONAL_TTL_MIN_MS;
 
+    q->seen = (bwl_clock_sample){ 0 };
     if (cmd->adopts) {
         adopt(q, cmd->now, fx);
         return;

@@ -56,27 +56,18 @@ static void wait_for_a_waiter(waiter *w)
             return;
 }
 
-static int64_t scripts_run(void)
-{
-    const char *stats = server_ask(redis, "INFO commandstats");
-    int64_t     sum   = 0;
-
-    for (const char *at = stats; (at = strstr(at, "cmdstat_eval")) != NULL; at++)
-        sum += strtoll(strstr(at, "calls=") + sizeof "calls=" - 1, NULL, 10);
-    return sum;
-}
-
 /* The first waiter behind a foreign lock sends a heartbeat every 50 to 250 ms. */
 static void wait_behind_a_foreign_lock(bowline_client *client)
 {
-    waiter  w;
-    int64_t before;
+    static const char heartbeat[] = "HVALS bowline:{life}:bwl.b";
+    char              joined[32];
+    waiter            w;
 
     (void)server_ask(redis, "SET bowline:{life} foreign");
     waiter_start(&w, client, "life", 2000);
     wait_for_a_waiter(&w);
-    before = scripts_run();
-    while (!atomic_load(&w.ended) && scripts_run() == before)
+    (void)snprintf(joined, sizeof joined, "%s", server_ask(redis, heartbeat));
+    while (!atomic_load(&w.ended) && strcmp(server_ask(redis, heartbeat), joined) == 0)
         sleep_ms(1);
     (void)server_ask(redis, "DEL bowline:{life}");
     note_status("behind a foreign lock", waiter_join(&w));

@@ -6,6 +6,7 @@
 local keys, arguments, call, pcall, replies = KEYS, ARGV, redis.call, redis.pcall, {}
 local t = call('TIME')
 local ms = math.floor(t[1] * 1000 + t[2] / 1000)
+pcall('HDEL', keys[3], '') -- allowed when memory is full, and so is all behind it
 for i = 1, #keys / 3 do
   local at, value = 3 * i, arguments[2 * i - 1]
   local v = pcall('GET', keys[at - 2])

@@ -16,15 +16,12 @@ if not is_free and ARGV[5] == '0' then
     if type(redis.pcall('HSET', KEYS[3], ARGV[1], math.floor(t[1] * 1000 + t[2] / 1000))) == 'number' then
       local f = redis.pcall('INCR', KEYS[4])
       if type(f) == 'number' and f >= 1e15 and f < 2^53 then
-        local left = 0
-        redis.call('ZADD', KEYS[2], f, ARGV[4])
-        if waiting == 0 then -- the two keys are new, so both get their expiry
-          redis.call('PEXPIRE', KEYS[2], 60000)
-          redis.call('PEXPIRE', KEYS[3], 60000)
-          left = redis.call('PTTL', KEYS[1])
+        if type(redis.pcall('ZADD', KEYS[2], f, ARGV[4])) == 'number' then
+          for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], 60000) end
+          local left = waiting == 0 and redis.call('PTTL', KEYS[1]) or 0
+          -- @include queue_kind.lua
+          return { 'QUEUED', f, waiting, left, kind, t[1] * 1000000 + t[2] }
         end
-        -- @include queue_kind.lua
-        return { 'QUEUED', f, waiting, left, kind, t[1] * 1000000 + t[2] }
       end
       redis.call('HDEL', KEYS[3], ARGV[1])
     end

@@ -16,7 +16,8 @@ if not is_ours then
   return read() and -1 or 0
 end
 local value, nonce, inbox, claim = string.match(e[1] or '', '^(b1:%S+) (%S+) (%S+) ([1-9]%d*)$')
-local beat = value and #claim < 10 and redis.pcall('HGET', KEYS[3], value)
+if value and #claim > 9 then value = nil end
+local beat = value and redis.pcall('HGET', KEYS[3], value)
 local f = value and type(beat) ~= 'table' and redis.pcall('INCR', KEYS[4])
 local now
 if type(f) == 'number' and f >= 1e15 and f < 2^53 then
@@ -25,19 +26,22 @@ if type(f) == 'number' and f >= 1e15 and f < 2^53 then
   beat = tonumber(beat)
   if not beat or now / 1000 - beat <= 3000 or ARGV[2] == 'spublish' then
     redis.call('SET', KEYS[1], value, 'PX', claim)
-    local heard = redis.pcall(ARGV[2], inbox, string.format('G %s %d %d', nonce, f, now))
+    local heard = redis.pcall(ARGV[2], inbox, string.format('G %s %.0f %.0f', nonce, f, now))
     if type(heard) == 'table' or heard > 0 or string.sub(inbox, -1) == '}' then
       redis.pcall('HDEL', KEYS[3], value)
       return 1
     end
   end
 elseif value then
-  redis.call('ZADD', KEYS[2], e[2], e[1])
-  redis.call('PEXPIRE', KEYS[2], 60000)
+  redis.pcall('ZADD', KEYS[2], e[2], e[1])
+  redis.pcall('PEXPIRE', KEYS[2], 60000)
 end
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 local waiting = redis.pcall('ZCARD', KEYS[2])
-if now then return serve(nil, ARGV[2], f, now, type(waiting) == 'number' and waiting or 0, value) end
+if now then -- while a slot moves, a queue that has become empty cannot be counted
+  if type(waiting) == 'table' and redis.pcall('EXISTS', KEYS[2]) == 1 then return waiting end
+  return serve(nil, ARGV[2], f, now, type(waiting) == 'number' and waiting or 0, value)
+end
 -- @include queue_pass.lua
 return pass(ARGV[2], waiting)

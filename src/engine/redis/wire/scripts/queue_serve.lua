@@ -25,7 +25,7 @@ end
 -- and its heartbeat finds the grant.  If our client has just learned of the slot (`say` is in lower case),
 -- a waiter without a heartbeat counts as live too.
 local function serve(me, say, f, now, waiting, gone)
-  local grant = string.format(' %d %d', f, now)
+  local grant = string.format(' %.0f %.0f', f, now)
   local served, told = { gone }, nil
   for i = 1, math.min(waiting, 64) do
     local e = redis.call('ZPOPMIN', KEYS[2])[1]

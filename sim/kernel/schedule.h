@@ -15,7 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SIM_US = 1000, SIM_MS = 1000 * 1000 };
+/* In ns.  64 bits wide, so that a product with them does not overflow. */
+#define SIM_US    INT64_C(1000)
+#define SIM_MS    INT64_C(1000000)
 #define SIM_S     INT64_C(1000000000)
 #define SIM_NEVER INT64_MAX
 

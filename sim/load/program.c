@@ -193,7 +193,7 @@ check_left load_left(const load_program *program, bowline_hold *hold)
     return (check_left){
         .until    = after(before, left_ms),
         .latest   = after(sim_clock_read(program->process, SIM_CLOCK_BOOT), left_ms),
-        .lease_ns = program->plan.lease_ms * (int64_t)SIM_MS,
+        .lease_ns = program->plan.lease_ms * SIM_MS,
     };
 }
 

@@ -50,7 +50,7 @@ static void look_at(unsigned client)
         check_fail("alone: %s has a lock and no connection for %" PRId64 " ms",
                    sim_process_name(process), (sim_now() - w.since[client]) / SIM_MS);
     if (w.plan->clients[client].load.threads == 0 && unread_since != SIM_NEVER &&
-        sim_now() - unread_since > UNREAD_MAX_MS * (int64_t)SIM_MS &&
+        sim_now() - unread_since > UNREAD_MAX_MS * SIM_MS &&
         check_is_calm(client, unread_since, true))
         check_fail("unread: %s has not read a reply for %" PRId64 " ms", sim_process_name(process),
                    (sim_now() - unread_since) / SIM_MS);
@@ -60,7 +60,7 @@ static void look(void *arg)
 {
     for (unsigned i = 0; i < w.plan->clients_count; i++)
         look_at(i);
-    (void)sim_at(sim_now() + PERIOD_MS * (int64_t)SIM_MS, look, arg);
+    (void)sim_at(sim_now() + PERIOD_MS * SIM_MS, look, arg);
 }
 
 void sim_connections_begin(const sim_plan *plan, sim_process *(*process_of)(unsigned client))

@@ -65,8 +65,8 @@ static void compare(void *arg, sim_host host, int64_t opened_at)
     if (client == NULL || epoch >= client->newest)
         return;
     int64_t known = sim_deploy_epoch_since(w.servers, client->newest);
-    if (known == SIM_NEVER || opened_at < known + SETTLE_MS * (int64_t)SIM_MS ||
-        opened_at < client->seen_at + SETTLE_MS * (int64_t)SIM_MS)
+    if (known == SIM_NEVER || opened_at < known + SETTLE_MS * SIM_MS ||
+        opened_at < client->seen_at + SETTLE_MS * SIM_MS)
         return;
     check_fail("epoch: %s uses the primary of epoch %" PRIu64 " after that of %" PRIu64,
                sim_process_name(client->process), epoch, client->newest);
@@ -86,7 +86,7 @@ static void look(void *arg)
     forget_those_that_ended();
     each_user(note);
     each_user(compare);
-    (void)sim_at(sim_now() + PERIOD_MS * (int64_t)SIM_MS, look, arg);
+    (void)sim_at(sim_now() + PERIOD_MS * SIM_MS, look, arg);
 }
 
 void sim_epoch_begin(const sim_deploy *servers, unsigned count, unsigned clients,

@@ -89,7 +89,7 @@ static void draw_network(sim_network_settings *ret_network, uint64_t *seed)
         .delay_min_ns = delay,
         .delay_max_ns = delay + spread(seed, 10 * SIM_US, 5 * SIM_MS),
         .slow_in      = draw(seed, 2) == 0 ? 0 : (uint32_t)spread(seed, 20, 5000),
-        .slow_ns      = spread(seed, SIM_MS, 400 * (int64_t)SIM_MS),
+        .slow_ns      = spread(seed, SIM_MS, 400 * SIM_MS),
         .split_in     = draw(seed, 2) == 0 ? 0 : (uint32_t)spread(seed, 2, 200),
         .short_in     = draw(seed, 2) == 0 ? 0 : (uint32_t)spread(seed, 2, 200),
         .send_room    = (uint32_t)spread(seed, 512, 128 * 1024),
@@ -486,7 +486,7 @@ static void draw_urls(sim_plan *plan, uint64_t *seed)
  * is behind its handshake, and replicas may be late. */
 static int64_t answer_ns(const sim_plan *plan)
 {
-    return 40 * plan->network.delay_max_ns + 200 * (int64_t)SIM_MS + 2 * plan->servers.lag_ns;
+    return 40 * plan->network.delay_max_ns + 200 * SIM_MS + 2 * plan->servers.lag_ns;
 }
 
 /* What a topology asks of the programs. */
@@ -662,7 +662,7 @@ static bool keeps_fences(const sim_plan *plan)
 static bool is_steady(const sim_plan *plan)
 {
     return plan->network.slow_in == 0 && plan->servers.replicas_min == 0 &&
-           (plan->sync == 0 || plan->servers.lag_ns <= SYNC_LAG_MS * (int64_t)SIM_MS);
+           (plan->sync == 0 || plan->servers.lag_ns <= SYNC_LAG_MS * SIM_MS);
 }
 
 int64_t sim_plan_grace_ms(const sim_plan *plan)

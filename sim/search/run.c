@@ -173,7 +173,7 @@ static void change_clock(const plan_fault *fault)
 {
     if (w.clients[fault->target] != NULL)
         sim_clock_change(load_client_process(w.clients[fault->target]), (int32_t)fault->amount,
-                         fault->amount * (int64_t)SIM_MS);
+                         fault->amount * SIM_MS);
 }
 
 static void pause_client(const plan_fault *fault, bool suspends)
@@ -195,7 +195,7 @@ static void slow_down(bool is_slow)
     sim_network_settings slow = w.plan->network;
 
     if (is_slow) {
-        slow.delay_max_ns += 300 * (int64_t)SIM_MS;
+        slow.delay_max_ns += 300 * SIM_MS;
         slow.slow_in = 20;
     }
     sim_network_change(&slow);
@@ -512,7 +512,7 @@ static void check_keys_are_released(void)
     int64_t from = sim_now();
     from         = load_tickets_end_at() > from ? load_tickets_end_at() : from;
     from         = load_periods_end_at() > from ? load_periods_end_at() : from;
-    if (clock_went_back_ms() == 0 && run_until(from + ENDED_MS * (int64_t)SIM_MS))
+    if (clock_went_back_ms() == 0 && run_until(from + ENDED_MS * SIM_MS))
         sim_deploy_each_key(w.servers, name_what_is_not_released, "released");
 }
 

@@ -153,7 +153,7 @@ static void learn_late(void *arg)
     if (can_learn(m))
         learn(m);
     else
-        m->learns = sim_at(sim_now() + RETRY_MS * (int64_t)SIM_MS, learn_late, m);
+        m->learns = sim_at(sim_now() + RETRY_MS * SIM_MS, learn_late, m);
 }
 
 static void plan_learning(member *m, int64_t after_ms)
@@ -246,7 +246,7 @@ static void fail_over(void *arg)
     if (best != SIM_NO_PRIMARY && has_everything(c, (unsigned)best, primary))
         promote(c, (unsigned)best, true);
     else if (c->tries-- > 0)
-        c->fails_over = sim_at(sim_now() + TRY_MS * (int64_t)SIM_MS, fail_over, c);
+        c->fails_over = sim_at(sim_now() + TRY_MS * SIM_MS, fail_over, c);
 }
 
 void sim_cluster_failover(sim_cluster *c, unsigned node)
@@ -372,7 +372,7 @@ void sim_cluster_publish(sim_cluster *c, unsigned node, bool is_sharded, const c
 static void look_at(member *m)
 {
     sim_cluster *c      = m->owner;
-    bool         paused = sim_now() - m->looked_at > 2 * LOOK_MS * (int64_t)SIM_MS;
+    bool         paused = sim_now() - m->looked_at > 2 * LOOK_MS * SIM_MS;
 
     if (!sim_node_answers(c->nodes[m->number]))
         return;
@@ -391,7 +391,7 @@ static void look(void *arg)
 {
     sim_cluster *c = arg;
 
-    c->look = sim_at(sim_now() + LOOK_MS * (int64_t)SIM_MS, look, c);
+    c->look = sim_at(sim_now() + LOOK_MS * SIM_MS, look, c);
     for (unsigned i = 0; i < c->settings.count; i++)
         look_at(&c->members[i]);
     for (unsigned i = 0; i < c->settings.primaries; i++)

@@ -168,7 +168,7 @@ void sim_deploy_names(sim_deploy *deploy, bool answers)
                      !answers ? SIM_NAME_FAILS
                      : i == 0 ? deploy->leader
                               : i,
-                     answers ? (int64_t)SIM_MS : 500 * (int64_t)SIM_MS);
+                     answers ? SIM_MS : 500 * SIM_MS);
 }
 
 /* Server n of the replicas follows primary n modulo their number. */

@@ -235,7 +235,7 @@ static void tick(void *arg)
 
 static void plan_tick(sim_node *node)
 {
-    int64_t at       = sim_now() + (node->was_busy ? TICK_MS : REST_MS) * (int64_t)SIM_MS;
+    int64_t at       = sim_now() + (node->was_busy ? TICK_MS : REST_MS) * SIM_MS;
     int64_t deadline = model_server_deadline(node->server);
 
     if (deadline != INT64_MAX) {

@@ -87,7 +87,7 @@ static void ack_arrives(void *arg)
     if (!m->is_connected)
         return;
     if (!sim_way_is_open(m->number, (unsigned)m->primary) || !sim_node_answers(primary_of(m))) {
-        m->ack = sim_at(sim_now() + RETRY_MS * (int64_t)SIM_MS, ack_arrives, m);
+        m->ack = sim_at(sim_now() + RETRY_MS * SIM_MS, ack_arrives, m);
         return;
     }
     sim_node_acked(primary_of(m), m->number, m->ack_offset);
@@ -226,7 +226,7 @@ static void look(void *arg)
         return;
     if (m->bytes != NULL || m->dataset != NULL) {
         if (!sim_way_is_open((unsigned)m->primary, m->number) || !sim_node_answers(node_of(m))) {
-            look_soon(m, RETRY_MS * (int64_t)SIM_MS);
+            look_soon(m, RETRY_MS * SIM_MS);
             return;
         }
         receive(m);
@@ -266,7 +266,7 @@ static void beat(void *arg)
 {
     sim_replication *r = arg;
 
-    r->beat = sim_at(sim_now() + BEAT_MS * (int64_t)SIM_MS, beat, r);
+    r->beat = sim_at(sim_now() + BEAT_MS * SIM_MS, beat, r);
     for (unsigned i = 0; i < r->count; i++)
         beat_of(&r->members[i]);
 }

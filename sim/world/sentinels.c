@@ -177,7 +177,7 @@ static bool is_down_for(const sentinel *one)
 
 static bool has_vote(const sentinel *one)
 {
-    return one->voted_at == 0 || sim_now() - one->voted_at > VOTE_MS * (int64_t)SIM_MS;
+    return one->voted_at == 0 || sim_now() - one->voted_at > VOTE_MS * SIM_MS;
 }
 
 /* It is one of a majority that has a vote, and of a quorum that agrees. */
@@ -234,11 +234,11 @@ static void look(void *arg)
     sim_sentinels *s   = one->owner;
     int64_t        now = sim_now();
 
-    one->look = sim_at(now + LOOK_MS * (int64_t)SIM_MS, look, one);
+    one->look = sim_at(now + LOOK_MS * SIM_MS, look, one);
     if (!sim_node_answers(s->nodes[one->node]))
         return;
     /* After a pause it knows nothing. */
-    if (now - one->looked_at > 2 * LOOK_MS * (int64_t)SIM_MS || reaches(one, one->primary))
+    if (now - one->looked_at > 2 * LOOK_MS * SIM_MS || reaches(one, one->primary))
         one->reached_at = now;
     one->looked_at = now;
     take_over(one);

@@ -40,7 +40,7 @@ class Options(ctypes.Structure):
 class AcquireOptions(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("wait_ms", c_int64), ("max_hold_ms", c_int64), ("lease_ms", c_uint32),
-        ("reserved", c_uint32),
+        ("mode", c_uint32),
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ need not carry the prose: whole-line comments, blank lines and indentation are l
 kept to the byte. A first line that begins with #! is kept, it tells Redis the script's flags.
 
 A line "-- @include PART.lua" stands for the lines of that file, beside the one that includes it. A part
-includes nothing itself, and is no script of its own.
+may include others, but not itself, and is no script of its own.
 
 Long brackets outside comments are refused: lines inside a [[long string]] could not be distinguished from code.
 Standard library only, because this runs in every build.
@@ -21,8 +21,10 @@ import re
 import sys
 
 
-def with_parts(path):
-    """The script, with what it includes."""
+def with_parts(path, inside=()):
+    """The script, with what it includes. inside: the files that include this one."""
+    if path in inside:
+        raise ValueError(f"{path} includes itself")
     lines = []
     for line in path.read_text(encoding="utf-8").splitlines():
         match = re.fullmatch(r"\s*-- @include (\S+)", line)
@@ -31,10 +33,8 @@ def with_parts(path):
             lines.append(line)
         elif not part.is_file():
             raise ValueError(f"{path}: there is no {part}")
-        elif "-- @include" in (text := part.read_text(encoding="utf-8")):
-            raise ValueError(f"{part}: a part includes nothing")
         else:
-            lines.append(text.rstrip("\n"))
+            lines.append(with_parts(part, (*inside, path)).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 

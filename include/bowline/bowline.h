@@ -88,6 +88,18 @@ enum {
     BOWLINE_WAIT_MAX_MS  = 2147483647,
 };
 
+/* bowline_acquire_options.mode: who else may hold the lock at the same time. */
+enum {
+    BOWLINE_EXCLUSIVE = 0, /* nobody                                                          */
+    BOWLINE_SHARED    = 1, /* others that share it, such as readers                           */
+    BOWLINE_PERMITS   = 2, /* others, as long as at most `limit` permits are in use           */
+};
+
+enum {
+    BOWLINE_PERMITS_MAX = 256, /* of one hold                                                 */
+    BOWLINE_LIMIT_MAX   = 1000000,
+};
+
 #define BOWLINE_REST_MAX_MS INT64_C(31622400000) /* 366 days, of once_ms and at_least_ms       */
 
 /* A wait_ms is 1 .. BOWLINE_WAIT_MAX_MS, or one of these.  Any other value is USAGE. */
@@ -158,7 +170,7 @@ typedef struct bowline_acquire_options {
     int64_t  max_hold_ms; /* 0: that of the client                                              */
     uint32_t lease_ms;    /* 0: that of the client.  redlock://: at most that of the client,
                              unless the URL says restart-wait=off                               */
-    uint32_t reserved;    /* 0                                                                  */
+    uint32_t mode;        /* BOWLINE_EXCLUSIVE, BOWLINE_SHARED, BOWLINE_PERMITS                 */
 
     /* Once per period: 1 .. BOWLINE_REST_MAX_MS; 0: no.  Who acquires the lock has it to itself for
      * so long, by the server's clock, released or not: until then an acquire of others with once_ms
@@ -172,6 +184,18 @@ typedef struct bowline_acquire_options {
      * one of the two may be set: else USAGE.  UNSUPPORTED: thread:, file:, redlock://, and any
      * protocol but queue. */
     int64_t at_least_ms;
+
+    /* BOWLINE_PERMITS: how many permits the hold has, 1 .. BOWLINE_PERMITS_MAX (0: 1), and how many
+     * may be in use when it is granted, with its own: 1 .. BOWLINE_LIMIT_MAX.  The limit is that of
+     * the request: nothing of it is stored, so all that acquire the name give the same one.  A
+     * shared hold has one permit of any number.
+     * All wait in one queue, in the order of arrival: a request that does not fit keeps those
+     * behind it waiting, so neither writers nor requests for many permits starve.
+     * The holds of a period without an exclusive one have the same fence: readers present it too,
+     * before they read.  UNSUPPORTED: file:, redlock://, and any protocol but queue.  USAGE: with
+     * once_ms or at_least_ms. */
+    uint32_t permits;
+    uint32_t limit;
 } bowline_acquire_options;
 
 /* clang-format off */
@@ -180,7 +204,7 @@ typedef struct bowline_acquire_options {
  * Options in a variable, in C and C++:
  *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
 #define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL, NULL, NULL }
-#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0, 0, 0 }
+#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0, 0, 0, 0, 0 }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \
     BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)

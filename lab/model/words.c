@@ -489,6 +489,11 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     case REDIS_QUEUE_CANCEL:
     case REDIS_QUEUE_DISPATCH_NEXT:
     case REDIS_QUEUE_REQUEUE:
+    case REDIS_SHARE_TAKE:
+    case REDIS_SHARE_JOIN:
+    case REDIS_SHARE_HEARTBEAT:
+    case REDIS_SHARE_EXTEND:
+    case REDIS_SHARE_LEAVE:
     case REDIS_REPLICATED: break;
     case REDIS_STEP: return bwl_model_step(r, q);
     }

@@ -67,6 +67,11 @@ static const char *word_name(unsigned command)
     case REDIS_QUEUE_CANCEL: return "CANCEL";
     case REDIS_QUEUE_DISPATCH_NEXT: return "DISPATCH_NEXT";
     case REDIS_QUEUE_REQUEUE: return "REQUEUE";
+    case REDIS_SHARE_TAKE: return "SHARE-TAKE";
+    case REDIS_SHARE_JOIN: return "SHARE-JOIN";
+    case REDIS_SHARE_HEARTBEAT: return "SHARE-HEARTBEAT";
+    case REDIS_SHARE_EXTEND: return "SHARE-EXTEND";
+    case REDIS_SHARE_LEAVE: return "SHARE-LEAVE";
     case REDIS_REPLICATED: return "REPLICATED";
     case REDIS_STEP: return "STEP";
     }

@@ -48,6 +48,52 @@ static int check_rest(const bowline_acquire_options *o, const bwl_shard *shard,
                     protocol->name);
 }
 
+static int check_permits(const bowline_acquire_options *o, bowline_error *reterr)
+{
+    if (o->mode != BOWLINE_PERMITS) {
+        if (o->permits != 0 || o->limit != 0)
+            return bwl_fail(reterr, BWL_STATUS_USAGE,
+                            "permits and limit are for mode BOWLINE_PERMITS");
+        return BOWLINE_OK;
+    }
+    if (o->limit < 1 || o->limit > BOWLINE_LIMIT_MAX)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "limit is %u, not 1 .. %d", (unsigned)o->limit,
+                        BOWLINE_LIMIT_MAX);
+    if (o->permits > BOWLINE_PERMITS_MAX || o->permits > o->limit)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "permits is %u, not 1 .. %d and at most the limit, %u",
+                        (unsigned)o->permits, BOWLINE_PERMITS_MAX, (unsigned)o->limit);
+    return BOWLINE_OK;
+}
+
+static int check_mode(const bowline_acquire_options *o, const bwl_shard *shard,
+                      bowline_error *reterr)
+{
+    const bwl_engine   *engine   = shard->host.engine;
+    const bwl_protocol *chosen   = shard->host.settings.protocol;
+    const bwl_protocol *protocol = chosen != NULL ? chosen : engine->protocol;
+    const char         *what     = o->mode == BOWLINE_SHARED ? "shared holds" : "permits";
+    int                 status   = check_permits(o, reterr);
+
+    if (status < 0 || o->mode == BOWLINE_EXCLUSIVE)
+        return status;
+    if (o->mode > BOWLINE_PERMITS)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "there is no mode %u", (unsigned)o->mode);
+    if (o->once_ms != 0 || o->at_least_ms != 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "once_ms and at_least_ms are for an exclusive hold");
+    if (protocol->shares)
+        return BOWLINE_OK;
+    if (engine->kind != BWL_ENGINE_REDIS)
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "%s: has no %s.  Use the URL of a Redis server: redis://HOST",
+                        engine->scheme, what);
+    return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                    "protocol %s has no %s.  Remove protocol=, profile= and token= from the URL: "
+                    "protocol queue has them",
+                    protocol->name, what);
+}
+
 int bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
                              const bwl_shard *shard, const bowline_acquire_options *theirs,
                              bowline_error *reterr)
@@ -61,12 +107,19 @@ int bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_w
         status = bwl_check_times(ret_options->lease_ms, ret_options->max_hold_ms, reterr);
     if (status < 0)
         return status;
-    if (ret_options->reserved != 0)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "reserved is not 0");
-    status = check_rest(ret_options, shard, reterr);
+    status = check_mode(ret_options, shard, reterr);
+    if (status == BOWLINE_OK)
+        status = check_rest(ret_options, shard, reterr);
     if (status < 0)
         return status;
     return bwl_take_wait(ret_wait_ms, shard, ret_options->wait_ms, reterr);
+}
+
+static bwl_share share_of(const bowline_acquire_options *o)
+{
+    if (o->mode == BOWLINE_EXCLUSIVE)
+        return (bwl_share){ .weight = 0 };
+    return (bwl_share){ .weight = o->permits != 0 ? o->permits : 1, .limit = o->limit };
 }
 
 bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_options *o)
@@ -79,6 +132,7 @@ bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_option
         .answer_ms   = settings->answer_ms,
         .rest_ms     = o->once_ms != 0 ? o->once_ms : o->at_least_ms,
         .once        = o->once_ms != 0,
+        .share       = share_of(o),
         .renews      = settings->renews,
     };
 }

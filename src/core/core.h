@@ -47,6 +47,13 @@ typedef struct bwl_random {
 
 typedef struct bwl_protocol_options bwl_protocol_options; /* protocol/format/compat_rules.h */
 
+/* How a hold shares the lock: `weight` permits, granted while at most `limit` are in use.  weight 0:
+ * with nobody; limit 0: with any number. */
+typedef struct bwl_share {
+    uint32_t weight;
+    uint32_t limit;
+} bwl_share;
+
 /* The arguments of an attempt.  Each attempt has a new token: otherwise a late release by an
  * abandoned attempt could delete the lock that a later attempt has acquired.  The name of the lock
  * is not here: a machine has one lock, and its owner knows the name. */
@@ -58,6 +65,7 @@ typedef struct bwl_lock_request {
     bwl_ms                      rest_ms;   /* the store keeps the lock taken for so long from its
                                             * grant, also after a release that rests; 0: no rest */
     bool                        once;      /* an acquire that finds a rest ends as DONE */
+    bwl_share                   share;     /* only of a protocol that shares */
     const bwl_protocol_options *options;   /* constant, outlives the hold; never NULL */
 } bwl_lock_request;
 
@@ -183,6 +191,7 @@ typedef struct bwl_protocol {
                              * requests by their order and not by their numbers */
     bool yields;            /* supports ACQUIRE with `yields`, in one step */
     bool rests;             /* supports rest_ms and `once` */
+    bool shares;            /* supports `share`; such a hold does not yield in one step */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_lock_request *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_lock_request *, const bwl_event *, bwl_effects *);

@@ -391,7 +391,7 @@ static void begin_yield(bwl_hold *h, const bwl_event *ev, bwl_ms deadline, bwl_e
     h->last_error      = BWL_PENDING;
     h->caller_extends  = false;
     h->extend_again    = false;
-    if (h->protocol->yields) {
+    if (h->protocol->yields && h->request.share.weight == 0) {
         assert(h->protocol->uses_token && strlen(h->request.token) <= BWL_PREVIOUS_TOKEN_MAX);
         memcpy(h->previous_token, h->request.token, sizeof h->previous_token);
         attempt(h, true, ev, fx);
@@ -547,6 +547,7 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
     assert(terms->lease_ms > bwl_drift_named_ms(terms->lease_ms, options->drift_ppm));
     assert(terms->max_hold_ms > 0);
     assert(terms->rest_ms == 0 || protocol->rests);
+    assert(terms->share.weight == 0 || (protocol->shares && terms->rest_ms == 0));
     *h = (bwl_hold){
         .protocol          = protocol,
         .terms             = *terms,
@@ -554,6 +555,7 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
                                .answer_ms = terms->answer_ms,
                                .rest_ms   = terms->rest_ms,
                                .once      = terms->once,
+                               .share     = terms->share,
                                .options   = options },
         .state             = BWL_HOLD_IDLE,
         .timer_at          = BWL_NEVER,

@@ -66,12 +66,13 @@ typedef enum bwl_hold_state {
 
 /* The parameters of a hold; constant while it lives. */
 typedef struct bwl_terms {
-    bwl_ms lease_ms;
-    bwl_ms max_hold_ms; /* BWL_NEVER: no limit */
-    bwl_ms answer_ms;   /* how long to retry without a reply after the wait is over */
-    bwl_ms rest_ms;     /* 0: no rest; else the protocol rests: see bwl_lock_request */
-    bool   once;        /* the same */
-    bool   renews;      /* extends before the lease ends, if the protocol can */
+    bwl_ms    lease_ms;
+    bwl_ms    max_hold_ms; /* BWL_NEVER: no limit */
+    bwl_ms    answer_ms;   /* how long to retry without a reply after the wait is over */
+    bwl_ms    rest_ms;     /* 0: no rest; else the protocol rests: see bwl_lock_request */
+    bool      once;        /* the same */
+    bwl_share share;       /* weight 0, or a protocol that shares */
+    bool      renews;      /* extends before the lease ends, if the protocol can */
     const bwl_protocol_options *options; /* constant, outlives the hold; NULL: the defaults */
 } bwl_terms;
 

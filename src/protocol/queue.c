@@ -14,6 +14,8 @@
  *                token.
  *
  *      adopt     ADOPT: takes over a lock that another client has given up to this one
+ *      share     the same with the commands SHARE_..., for a lock that others may share: SHARE_LEAVE
+ *                is RELEASE and CANCEL.  It never yields in one step, rests or adopts
  *
  * A push brings a provisional grant: a short lease, because the server does not know whether the
  * waiter is still there.  EXTEND confirms it, and makes it a full lease.  If enough of the
@@ -185,13 +187,28 @@ static void release_previous_token(queue_state *q, phase next, bwl_redis_command
         now, fx);
 }
 
+/* The same for a lock that others may share. */
+static bwl_redis_command sharing(bwl_redis_command command)
+{
+    switch (command) {
+    case REDIS_QUEUE_TAKE: return REDIS_SHARE_TAKE;
+    case REDIS_QUEUE_JOIN: return REDIS_SHARE_JOIN;
+    case REDIS_QUEUE_HEARTBEAT: return REDIS_SHARE_HEARTBEAT;
+    case REDIS_QUEUE_EXTEND: return REDIS_SHARE_EXTEND;
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL: return REDIS_SHARE_LEAVE;
+    default: assert(command == REDIS_QUEUE_DISPATCH_NEXT); return command;
+    }
+}
+
 static void send_command(queue_state *q, phase next, bwl_redis_command command, bwl_ms now,
                          bwl_effects *fx)
 {
-    bool beats      = command == REDIS_QUEUE_HEARTBEAT;
-    bool has_ticket = command == REDIS_QUEUE_JOIN || (beats && q->seen.server_us != 0);
-    bool has_ttl    = command == REDIS_QUEUE_JOIN || beats || command == REDIS_QUEUE_REQUEUE;
-    bool confirms   = command == REDIS_QUEUE_EXTEND && next == PROVISIONAL;
+    bool    beats      = command == REDIS_QUEUE_HEARTBEAT;
+    int64_t fence      = q->shares && command == REDIS_QUEUE_EXTEND ? (int64_t)q->fence : 0;
+    bool    has_ticket = command == REDIS_QUEUE_JOIN || (beats && q->seen.server_us != 0);
+    bool    has_ttl    = command == REDIS_QUEUE_JOIN || beats || command == REDIS_QUEUE_REQUEUE;
+    bool    confirms   = command == REDIS_QUEUE_EXTEND && next == PROVISIONAL;
 
     if (q->previous_may_own && command != REDIS_QUEUE_REQUEUE) {
         release_previous_token(q, next, command, now, fx);
@@ -200,8 +217,8 @@ static void send_command(queue_state *q, phase next, bwl_redis_command command, 
     q->phase = next;
     send_one(q,
              (bwl_send){
-                 .command = (uint8_t)command,
-                 .args    = { [REDIS_ARG_TICKET] = has_ticket ? (int64_t)q->ticket : 0,
+                 .command = (uint8_t)(q->shares ? sharing(command) : command),
+                 .args    = { [REDIS_ARG_TICKET] = has_ticket ? (int64_t)q->ticket : fence,
                               [REDIS_ARG_TTL_MS] = has_ttl ? q->provisional_ttl_ms : confirms },
              },
              now, fx);
@@ -535,6 +552,7 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
     q->lease_ms       = request->lease_ms;
     q->confirms_first = request->options->replicas > 0 || request->rest_ms > 0;
     q->once           = request->once;
+    q->shares         = request->share.weight > 0;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE || cmd->yields);
@@ -616,6 +634,7 @@ const bwl_protocol bwl_queue = {
     .uses_push        = true,
     .yields           = true,
     .rests            = true,
+    .shares           = true,
     .init             = queue_init,
     .command          = queue_command,
     .event            = queue_event,

@@ -181,6 +181,7 @@ static void event(const bwl_protocol *inner, void *state, const bwl_lock_request
         .uses_push        = (IS_QUEUE),                                                          \
         .yields           = (IS_QUEUE),                                                          \
         .rests            = (IS_QUEUE),                                                          \
+        .shares           = (IS_QUEUE),                                                          \
         .init             = INNER##_init,                                                        \
         .command          = INNER##_command,                                                     \
         .event            = INNER##_event,                                                       \

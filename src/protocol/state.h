@@ -39,6 +39,7 @@ typedef struct bwl_queue_state {
     bool            was_held;       /* with this token: its entry is not in the queue any more */
     bool            confirms_first; /* a provisional grant is not held before it is confirmed */
     bool            once;           /* a rest ends the acquire */
+    bool            shares;         /* the commands that share are sent */
     bwl_one_request in_flight;
     uint32_t unconfirmed; /* tag of a confirmation that an extension replaced: its NO counts */
     bwl_ms   sent_at;     /* of the last command */

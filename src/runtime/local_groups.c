@@ -381,8 +381,9 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
                          const bwl_terms *terms, bool waits, bwl_fault *fault)
 {
     size_t name_size = strnlen(name, BWL_NAME_MAX + 1);
-    /* A hold with a rest is in no group: a handoff would not begin at the store. */
-    bool             may     = may_be_joined(shard) && terms->rest_ms == 0;
+    /* A hold with a rest is in no group: a handoff would not begin at the store.  Nor is one that
+     * others may share: the store has each of them. */
+    bool             may = may_be_joined(shard) && terms->rest_ms == 0 && terms->share.weight == 0;
     bwl_lock        *other   = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
     bwl_local_group *waiters = other != NULL ? other->group : NULL;
     int              status;

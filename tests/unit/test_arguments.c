@@ -89,7 +89,7 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 99), e), USAGE, "lease_ms")             \
     X(bowline_acquire(&none, client, "x", TAKE(.lease_ms = 86400001), e), USAGE, "lease_ms")       \
     X(bowline_acquire(&none, client, "x", TAKE(.max_hold_ms = -1), e), USAGE, "max_hold_ms")       \
-    X(bowline_acquire(&none, client, "x", TAKE(.reserved = 1), e), USAGE, "reserved")              \
+    X(bowline_acquire(&none, client, "x", TAKE(.mode = 3), e), USAGE, "no mode")                   \
     X(bowline_acquire_start(NULL, client, "x", NULL, e), USAGE, "operation")                       \
     X(bowline_acquire_start(&no_op, NULL, "x", NULL, e), USAGE, "client")                          \
     X(bowline_acquire_start(&no_op, client, NULL, NULL, e), USAGE, "name")                         \

@@ -67,6 +67,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->lease_ms      = request->lease_ms;
     args->number        = request->number;
     args->rules         = request->lock->hold.request.options->rules;
+    args->share         = request->lock->hold.request.share;
     args->signal        = signal_of(session->config, request, &names);
     if (!bwl_resp_stream_reserve(&session->link.conn,
                                  bwl_redis_size_max(request->command, args->key_size) +
@@ -87,7 +88,7 @@ bool bwl_redis_write_asking(bwl_session *session)
 
 static bool wants_lead(const bwl_session *session, const bwl_request *request)
 {
-    return request->command == REDIS_QUEUE_RELEASE &&
+    return bwl_queue_exclusive(request->command) == REDIS_QUEUE_RELEASE &&
            bwl_redis_lock_of(request->lock)->waiting.has_waited &&
            session->link.conn.stream.out_size == 0 && !session->host->closing;
 }
@@ -262,9 +263,10 @@ static void repeat_delete(bwl_session *session, const bwl_request *request, cons
 static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
 {
-    bwl_engine_lock *lock = request->lock;
-    bool      was_held    = request->command == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
-    bwl_event ev          = *result;
+    bwl_engine_lock *lock     = request->lock;
+    bool             was_held = bwl_queue_exclusive(request->command) == REDIS_QUEUE_EXTEND &&
+                    bwl_hold_is_held(&lock->hold);
+    bwl_event ev = *result;
     char      token[BWL_TOKEN_MAX + 1];
 
     learn(session, request, result);

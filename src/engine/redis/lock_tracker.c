@@ -102,9 +102,11 @@ void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
     route->granted_by = session->server.restarts;
 }
 
-/* The command by which the client's protocol extends a hold. */
-static bwl_redis_command extension_of(const bwl_session *session)
+/* The command by which a hold is extended. */
+static bwl_redis_command extension_of(const bwl_session *session, const bwl_hold *hold)
 {
+    if (hold->request.share.weight > 0)
+        return REDIS_SHARE_EXTEND;
     if (bwl_session_uses_push(session))
         return REDIS_QUEUE_EXTEND;
     return bwl_protocol_commands(session->host->settings.protocol)->extend;
@@ -115,7 +117,8 @@ static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *
 {
     bwl_request request = { .kind     = &bwl_redis_revalidate,
                             .lock     = lock,
-                            .command  = extension_of(session),
+                            .command  = extension_of(session, &lock->hold),
+                            .number   = (int64_t)lock->hold.fence,
                             .lease_ms = lease_ms };
 
     memcpy(request.token, lock->hold.request.token, sizeof request.token);

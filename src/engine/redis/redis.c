@@ -108,16 +108,16 @@ static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 /* The text of a script that the handshake does not load: a rest is rare.  And of some releases:
  * nothing waits for the reply of a background release (with several servers: of the slower ones),
  * and the next command must find it executed.  So it is sent as the script's text if the server may
- * not know the script.  (With a queued protocol, the handshake has loaded it.) */
+ * not know the script.  (With a queued protocol, the handshake has loaded that of an exclusive lock.) */
 static bool is_release_by_eval(bwl_session *session, const bwl_engine_lock *lock, unsigned command)
 {
     if (command == REDIS_QUEUE_REST)
         return true;
     bool must_be_first = lock->in_background || (session->config->topology == BWL_TOPOLOGY_QUORUM &&
                                                  command == REDIS_DELETE_IF_MINE);
+    bool is_loaded     = bwl_session_uses_push(session) && command != REDIS_SHARE_LEAVE;
 
-    if (!must_be_first || bwl_session_uses_push(session) ||
-        session->scripts.release == session->link.opened)
+    if (!must_be_first || is_loaded || session->scripts.release == session->link.opened)
         return false;
     if (session->phase == BWL_SESSION_READY)
         session->scripts.release = session->link.opened;
@@ -174,13 +174,14 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
 
 static bool ends_hold(bwl_redis_command command)
 {
-    return command == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REQUEUE;
+    return bwl_queue_exclusive(command) == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REQUEUE;
 }
 
 static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event *ret_reply)
 {
     bwl_session *session = bwl_redis_route(lock, send->node);
-    bool         queues = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
+    bool         queues  = bwl_queue_exclusive(send->command) == REDIS_QUEUE_JOIN ||
+                  send->command == REDIS_QUEUE_REQUEUE;
 
     ret_reply->answer = BWL_NOT_SENT;
     if (session == NULL || (queues && !bwl_waiters_add(bwl_redis_of(lock->host), lock,

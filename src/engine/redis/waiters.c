@@ -88,6 +88,8 @@ bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request)
                .queue_max           = session->config->queue_max,
     };
 
+    bwl_redis_command exclusive = bwl_queue_exclusive(request->command);
+
     bwl_slots_tag(session, request->lock, self.tag);
     bwl_slots_channel(session, self.tag, self.push_channels[0]);
     memcpy(self.session, session->push.id, sizeof self.session);
@@ -95,9 +97,9 @@ bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request)
         return self; /* the channels are those of an earlier attempt */
     memcpy(self.push_channels[1], waiting->queued_by[0], sizeof waiting->queued_by[0]);
     memcpy(self.push_channels[2], waiting->queued_by[1], sizeof waiting->queued_by[1]);
-    if (request->command == REDIS_QUEUE_JOIN || request->command == REDIS_QUEUE_REQUEUE)
+    if (exclusive == REDIS_QUEUE_JOIN || exclusive == REDIS_QUEUE_REQUEUE)
         memcpy(waiting->queued_by[0], self.push_channels[0], sizeof self.push_channels[0]);
-    if (request->command == REDIS_QUEUE_HEARTBEAT)
+    if (exclusive == REDIS_QUEUE_HEARTBEAT)
         memcpy(waiting->queued_by[1], self.push_channels[0], sizeof self.push_channels[0]);
     return self;
 }

@@ -169,6 +169,11 @@ typedef enum bwl_redis_command {
     REDIS_QUEUE_CANCEL,
     REDIS_QUEUE_DISPATCH_NEXT,
     REDIS_QUEUE_REQUEUE,
+    REDIS_SHARE_TAKE,
+    REDIS_SHARE_JOIN,
+    REDIS_SHARE_HEARTBEAT,
+    REDIS_SHARE_EXTEND,
+    REDIS_SHARE_LEAVE, /* the last of protocol/store/queue.h */
     REDIS_REPLICATED,
     REDIS_STEP,
     REDIS_ADOPT,
@@ -180,7 +185,8 @@ static inline bool bwl_redis_command_takes(bwl_redis_command command)
 {
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
            command == REDIS_SETNX || command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
-           command == REDIS_QUEUE_TAKE || command == REDIS_QUEUE_JOIN || command == REDIS_ADOPT;
+           command == REDIS_QUEUE_TAKE || command == REDIS_QUEUE_JOIN ||
+           command == REDIS_SHARE_TAKE || command == REDIS_SHARE_JOIN || command == REDIS_ADOPT;
 }
 
 static inline bool bwl_redis_command_extends(bwl_redis_command command)
@@ -204,17 +210,32 @@ enum {
     REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known */
     REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
     REDIS_ARG_REST_MS        = 0, /* QUEUE_REST: what is left of the rest */
+    REDIS_ARG_FENCE          = 0, /* SHARE_EXTEND: of the grant */
     REDIS_ARG_REPLICAS       = 0, /* REPLICATED */
-    REDIS_ARG_TTL_MS   = 1, /* QUEUE_JOIN, QUEUE_HEARTBEAT, QUEUE_REQUEUE: of a provisional grant */
-    REDIS_ARG_CONFIRMS = 1, /* QUEUE_EXTEND: 1: it confirms a provisional grant, for the rest too */
-    REDIS_ARG_LIMIT_MS = 1, /* REPLICATED */
-    REDIS_ARG_STEP     = 0, /* STEP: the operation */
-    REDIS_ARG_COMPUTED = 1, /* STEP: the number that the client has computed */
+    REDIS_ARG_TTL_MS         = 1, /* JOIN, HEARTBEAT, REQUEUE: of a provisional grant */
+    REDIS_ARG_CONFIRMS       = 1, /* EXTEND: 1: it confirms a provisional grant, for the rest too */
+    REDIS_ARG_LIMIT_MS       = 1, /* REPLICATED */
+    REDIS_ARG_STEP           = 0, /* STEP: the operation */
+    REDIS_ARG_COMPUTED       = 1, /* STEP: the number that the client has computed */
 };
 
 static inline bool bwl_queue_is(bwl_redis_command command)
 {
-    return command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE;
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_SHARE_LEAVE;
+}
+
+/* Of a command that shares, the one that does the same for an exclusive lock.  SHARE_LEAVE is
+ * RELEASE and CANCEL. */
+static inline bwl_redis_command bwl_queue_exclusive(bwl_redis_command command)
+{
+    switch (command) {
+    case REDIS_SHARE_TAKE: return REDIS_QUEUE_TAKE;
+    case REDIS_SHARE_JOIN: return REDIS_QUEUE_JOIN;
+    case REDIS_SHARE_HEARTBEAT: return REDIS_QUEUE_HEARTBEAT;
+    case REDIS_SHARE_EXTEND: return REDIS_QUEUE_EXTEND;
+    case REDIS_SHARE_LEAVE: return REDIS_QUEUE_RELEASE;
+    default: return command;
+    }
 }
 
 /* The server keeps the lock for so long: for the rest too, if the command makes it ours. */

@@ -284,7 +284,8 @@ static bool write_reply_off(bwl_session *session)
  * that the caller was given already. */
 static bool has_time(const bwl_request *request, bwl_ms now)
 {
-    return request->kind->is_machines && request->command == REDIS_QUEUE_EXTEND &&
+    return request->kind->is_machines &&
+           bwl_queue_exclusive(request->command) == REDIS_QUEUE_EXTEND &&
            !bwl_host_is_awaited(request->lock) &&
            bwl_hold_left(&request->lock->hold, now) >= HAS_TIME_MS;
 }

@@ -312,7 +312,8 @@ static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *
 /* A lost heartbeat is replaced by the next one, and no caller waits for its reply. */
 static bool may_defer(const bwl_request *request)
 {
-    return bwl_slots_uses(request) && request->command != REDIS_QUEUE_HEARTBEAT;
+    return bwl_slots_uses(request) &&
+           bwl_queue_exclusive(request->command) != REDIS_QUEUE_HEARTBEAT;
 }
 
 /* The request is sent again at `at`, to the node that its slot has then. */
@@ -473,7 +474,7 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
 
     if (!bwl_cluster_read_redirect(&redirect, bytes, size) ||
         (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->command) &&
-         request->command != REDIS_QUEUE_EXTEND))
+         bwl_queue_exclusive(request->command) != REDIS_QUEUE_EXTEND))
         return defer(session, request);
     bool         moved  = redirect.kind == BWL_REDIRECT_MOVED;
     unsigned     number = number_said(session, &redirect.to);
@@ -539,7 +540,7 @@ bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
     bwl_request request = bwl_pipeline_pop(&session->pipeline);
     bwl_host_set_error(request.lock, "%s: the lock's slot has moved to another node",
                        session->endpoint.text);
-    if (request.command == REDIS_QUEUE_HEARTBEAT)
+    if (bwl_queue_exclusive(request.command) == REDIS_QUEUE_HEARTBEAT)
         bwl_request_answer(session, &request, BWL_RETRYABLE);
     else
         bwl_request_complete(session, &request, &(bwl_event){ .kind = BWL_DOWN });

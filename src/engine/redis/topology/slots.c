@@ -161,7 +161,8 @@ bool bwl_slots_uses(const bwl_request *request)
 {
     bool adopts = request->command == REDIS_ADOPT && request->lock->hold.protocol->uses_push;
 
-    return adopts || (bwl_queue_is(request->command) && request->command != REDIS_QUEUE_EXTEND);
+    return adopts || (bwl_queue_is(request->command) &&
+                      bwl_queue_exclusive(request->command) != REDIS_QUEUE_EXTEND);
 }
 
 /* The missing parts; 0: none.  Only a subscription reports that the slot has moved, so the fence
@@ -210,8 +211,8 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
 bool bwl_slots_skips(const bwl_session *session, const bwl_request *request)
 {
     (void)session;
-    return request->command == REDIS_QUEUE_RELEASE || request->command == REDIS_QUEUE_REST ||
-           request->command == REDIS_QUEUE_CANCEL;
+    return bwl_queue_exclusive(request->command) == REDIS_QUEUE_RELEASE ||
+           request->command == REDIS_QUEUE_REST || request->command == REDIS_QUEUE_CANCEL;
 }
 
 static bwl_answer answer_of(const char *bytes, size_t size)

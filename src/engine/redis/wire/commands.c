@@ -96,11 +96,16 @@ static const row rows[] = {
     [REDIS_QUEUE_JOIN]   = { "%S %Q %v %l %p %m %n %x", BWL_SCRIPT_QUEUE_JOIN, { QUEUE_STATUS } },
     [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %n %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
     [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
-    [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
-    [REDIS_QUEUE_REST]      = { "%S %Q %v %p %n %w", BWL_SCRIPT_QUEUE_REST, { QUEUE_STATUS } },
-    [REDIS_QUEUE_CANCEL]    = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
-    [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %Q %p", BWL_SCRIPT_QUEUE_DISPATCH_NEXT, { QUEUE_STATUS } },
-    [REDIS_QUEUE_REQUEUE] = { "%S %Q %v %l %p %m %o", BWL_SCRIPT_QUEUE_REQUEUE, { QUEUE_STATUS } },
+    [REDIS_QUEUE_RELEASE]   = { "%S %G %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
+    [REDIS_QUEUE_REST]      = { "%S %G %v %p %n %w", BWL_SCRIPT_QUEUE_REST, { QUEUE_STATUS } },
+    [REDIS_QUEUE_CANCEL]    = { "%S %G %v %p %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
+    [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %G %p", BWL_SCRIPT_QUEUE_DISPATCH_NEXT, { QUEUE_STATUS } },
+    [REDIS_QUEUE_REQUEUE] = { "%S %G %v %l %p %m %o", BWL_SCRIPT_QUEUE_REQUEUE, { QUEUE_STATUS } },
+    [REDIS_SHARE_TAKE]    = { "%S %G %v %l %p - 0 0 %W", BWL_SCRIPT_SHARE_JOIN, { QUEUE_STATUS } },
+    [REDIS_SHARE_JOIN] = { "%S %G %v %l %p %m %n %x %W", BWL_SCRIPT_SHARE_JOIN, { QUEUE_STATUS } },
+    [REDIS_SHARE_HEARTBEAT] = { "%S %G %v %p %n %M", BWL_SCRIPT_SHARE_HEARTBEAT, { QUEUE_STATUS } },
+    [REDIS_SHARE_EXTEND]    = { "%S %G %v %l %p %g %N", BWL_SCRIPT_SHARE_EXTEND, { OWNED } },
+    [REDIS_SHARE_LEAVE]     = { "%S %G %v %p %g %M", BWL_SCRIPT_SHARE_LEAVE, { QUEUE_STATUS } },
 };
 
 /* DELETE_IF_MINE with a signal.  A list is a key: KEYS[2]. */
@@ -190,15 +195,21 @@ static void write_hash_keys(bwl_resp_writer *writer, const bwl_redis_command_arg
         write_hash_name(writer, args, BWL_HASH_LOCK_COUNTER);
 }
 
-/* L, Q and B. */
-static void write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+static void write_key_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                              const char *after)
 {
     const char *tag;
     bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
 
+    write_key_beside(writer, args, is_tagged, "", after);
+}
+
+/* L, Q and B. */
+static void write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
     bwl_resp_write_bulk(writer, args->key, args->key_size);
-    write_key_beside(writer, args, is_tagged, "", BWL_QUEUE_WAITERS);
-    write_key_beside(writer, args, is_tagged, "", BWL_QUEUE_HEARTBEATS);
+    write_key_of_lock(writer, args, BWL_QUEUE_WAITERS);
+    write_key_of_lock(writer, args, BWL_QUEUE_HEARTBEATS);
 }
 
 static void write_queue_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
@@ -207,6 +218,16 @@ static void write_queue_keys(bwl_resp_writer *writer, const bwl_redis_command_ar
     bwl_resp_write_text(writer, "4");
     write_keys_of_lock(writer, args);
     bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
+}
+
+/* L, Q, B, F and H: for the scripts that may let in those who share the lock. */
+static void write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    assert(args->self != NULL);
+    bwl_resp_write_text(writer, "5");
+    write_keys_of_lock(writer, args);
+    bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
+    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
 }
 
 /* In lower case, the script counts no waiter as dead: see queue_serve.lua. */
@@ -224,9 +245,14 @@ static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *
     char                  member[MEMBER_ROOM];
     const bwl_queue_self *self = args->self;
 
+    char share[24] = "";
+
     bwl_queue_value_write(value, self->session, args->token);
-    (void)snprintf(member, sizeof member, "%s %u.%016llx %s %lld", value, (unsigned)self->slot,
-                   (unsigned long long)self->generation, push_channel,
+    if (args->share.weight > 0)
+        (void)snprintf(share, sizeof share, "+%u/%u", (unsigned)args->share.weight,
+                       (unsigned)args->share.limit);
+    (void)snprintf(member, sizeof member, "%s %u.%016llx%s %s %lld", value, (unsigned)self->slot,
+                   (unsigned long long)self->generation, share, push_channel,
                    (long long)self->provisional_ttl_ms);
     bwl_resp_write_text(writer, member);
 }
@@ -254,12 +280,14 @@ static unsigned items_of(const bwl_redis_command_args *args, char letter)
 {
     switch (letter) {
     case 'S':
+    case 'W':
     case 'E': return 2;
     case 'H': return counts_fences(args) ? 3 : 2;
     case 'C': return args->is_of_cluster;
     case 'T': return BWL_TAKE_TIMESTAMP_ARGUMENTS;
     case 'b': return args->signal.names[1].size != 0;
     case 'Q': return 5;
+    case 'G': return 6;
     case 'M': return write_members(NULL, args);
     }
     return 1;
@@ -291,6 +319,13 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
             bwl_resp_write_bulk(writer, names[1].at, names[1].size);
         return;
     case 'Q': write_queue_keys(writer, args); return;
+    case 'G': write_sharing_keys(writer, args); return;
+    case 'g': bwl_resp_write_integer(writer, args->share.weight); return;
+    case 'W':
+        bwl_resp_write_integer(writer, args->share.weight);
+        bwl_resp_write_integer(writer, args->share.limit);
+        return;
+    case 'N': bwl_resp_write_integer(writer, args->number / (int64_t)BWL_QUEUE_HANDOFFS); return;
     case 'p': write_publish(writer, args->self); return;
     case 'm': write_member(writer, args, args->self->push_channels[0]); return;
     case 'M': (void)write_members(writer, args); return;
@@ -371,7 +406,7 @@ size_t bwl_redis_size_max(bwl_redis_command command, size_t key_size)
     bool has_script = rows[command].words[0] == '%';
 
     return ROOM + (has_script ? bwl_scripts[rows[command].script].size : 0) +
-           3 * (key_size + BULK_ROOM);
+           4 * (key_size + BULK_ROOM);
 }
 
 unsigned bwl_redis_frames(bwl_redis_command command)

@@ -45,10 +45,11 @@ typedef struct bwl_redis_command_args {
     int64_t
         number; /* the timestamp; QUEUE_JOIN: the ticket; QUEUE_HEARTBEAT: likewise, or 0 so that
                      * it renews the expiry of the queue; QUEUE_REST: what is left of it in ms;
-                     * REPLICATED: how many replicas */
+                     * SHARE_EXTEND: the fence; REPLICATED: how many replicas */
     const bwl_compat_rules *rules;  /* NULL: the token is the value */
     bwl_signal              signal; /* DELETE_IF_MINE: what the release publishes */
     const bwl_queue_self   *self;   /* for the commands of protocol/store/queue.h */
+    bwl_share               share;  /* for those that share */
     const char             *who;    /* QUEUE_REST: the user and the host */
 } bwl_redis_command_args;
 

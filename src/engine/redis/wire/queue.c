@@ -246,11 +246,13 @@ static const struct status {
 
 static unsigned bit_of(bwl_redis_command command)
 {
-    return command == REDIS_QUEUE_TAKE        ? TAKE
-           : command == REDIS_QUEUE_JOIN      ? JOIN
-           : command == REDIS_QUEUE_HEARTBEAT ? HEARTBEAT
-           : command == REDIS_QUEUE_REQUEUE   ? REQUEUE
-                                              : 0;
+    switch (bwl_queue_exclusive(command)) {
+    case REDIS_QUEUE_TAKE: return TAKE;
+    case REDIS_QUEUE_JOIN: return JOIN;
+    case REDIS_QUEUE_HEARTBEAT: return HEARTBEAT;
+    case REDIS_QUEUE_REQUEUE: return REQUEUE;
+    default: return 0;
+    }
 }
 
 static bool next_field(bwl_resp_cursor *cursor, char letter, bwl_redis_reply *ret_reply)
@@ -306,16 +308,18 @@ static bwl_redis_verdict read_array(unsigned command, bwl_resp_cursor *cursor,
 /*
  *  TAKE, JOIN, REQUEUE   :n HELD, n makes the fence; REQUEUE :0 GONE; or an array
  *  HEARTBEAT             an array
- *  RELEASE, REST, CANCEL :1 YES   :2 YES MORE   :0 NO; not CANCEL: :-1 NO, it has another value
+ *  RELEASE, REST, CANCEL, SHARE_LEAVE
+ *                        :1 YES   :2 YES MORE   :0 NO; not CANCEL: :-1 NO, it has another value
  *  DISPATCH_NEXT         :1 YES   :2 YES MORE
  */
 bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,
                                  const bwl_resp_value *value, bwl_redis_reply *ret_reply)
 {
-    bwl_queue_status *status   = &ret_reply->queue_status;
-    unsigned          bit      = bit_of(command);
-    bool              releases = command == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REST;
-    bool              may_be_0 =
+    bwl_queue_status *status = &ret_reply->queue_status;
+    unsigned          bit    = bit_of(command);
+    bool              releases =
+        bwl_queue_exclusive(command) == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REST;
+    bool may_be_0 =
         command == REDIS_QUEUE_REQUEUE || (bit == 0 && command != REDIS_QUEUE_DISPATCH_NEXT);
 
     if (value->type != ':' && bit != 0)
@@ -371,16 +375,19 @@ static bool read_generation(const char *at, size_t size, uint64_t *ret_generatio
     return true;
 }
 
+/* What follows a plus sign says how the waiter shares the lock; it knows that itself. */
 static bool read_nonce(bwl_bytes nonce, bwl_queue_push *ret_push)
 {
-    const char *dot = memchr(nonce.at, '.', nonce.size);
+    const char *dot  = memchr(nonce.at, '.', nonce.size);
+    const char *plus = memchr(nonce.at, '+', nonce.size);
+    const char *end  = plus != NULL ? plus : nonce.at + nonce.size;
     uint64_t    slot;
 
-    if (dot == NULL || !bwl_number_parse(&slot, nonce.at, (size_t)(dot - nonce.at), UINT32_MAX))
+    if (dot == NULL || end < dot ||
+        !bwl_number_parse(&slot, nonce.at, (size_t)(dot - nonce.at), UINT32_MAX))
         return false;
     ret_push->slot = (uint32_t)slot;
-    return read_generation(dot + 1, nonce.size - (size_t)(dot + 1 - nonce.at),
-                           &ret_push->generation);
+    return read_generation(dot + 1, (size_t)(end - dot - 1), &ret_push->generation);
 }
 
 static bool read_count(bwl_bytes field, uint64_t *ret_count)

@@ -21,33 +21,10 @@ end
 -- @include queue_fence.lua
 -- @include queue_read.lua
 v = read()
-if v == ARGV[1] then
-  redis.call('PERSIST', KEYS[4])
-  local f = fence()
-  if type(f) == 'table' then return f end
-  return { 'MINE', f, redis.call('PTTL', KEYS[1]) }
-end
+-- @include queue_mine.lua
 -- @include queue_serve.lua
 -- @include queue_stand.lua
 local problem = wrong(2)
 if problem then return problem end
-local member, ticket
-for i = 4, #ARGV do
-  ticket = redis.call('ZSCORE', KEYS[2], ARGV[i])
-  if ticket then
-    member = ARGV[i]
-    break
-  end
-end
-if not member then
-  redis.call('HDEL', KEYS[3], ARGV[1])
-  return { 'GONE' }
-end
-redis.call('PEXPIRE', KEYS[2], 60000)
-local f = not v and fence()
-if type(f) == 'table' then return f end
-if member ~= ARGV[4] then
-  redis.call('ZADD', KEYS[2], ticket, ARGV[4]) -- first: an empty queue would lose its end
-  redis.call('ZREM', KEYS[2], member)
-end
+-- @include queue_entry.lua
 return stand(ARGV[1], ARGV[4], ARGV[2], f, clock(), v)

@@ -1,10 +1,11 @@
--- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 our value, 2 the
--- command that publishes.
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences, 5 who shares it.
+-- ARGV: 1 our value, 2 the command that publishes.
 -- 1: the lock had our value; the next waiter has it, or it is deleted.  2: it is deleted; 64 waiters were
 -- removed, and there are more.  0: the lock does not exist.  -1: it has another value.
 -- The usual cases come before the functions: to create them costs as much as the case itself.  Nobody waits,
--- or the first waiter hears of the lock; see queue_serve.lua.  A waiter that was removed is put back if its
--- heartbeat or the counter cannot be read; then the rest of the script finds the same error.
+-- or the first waiter wants the lock for itself and hears of it; see queue_serve.lua.  Any other one that was
+-- removed is put back, also if its heartbeat or the counter cannot be read: the rest of the script finds the
+-- same error.
 local is_ours = redis.pcall('GET', KEYS[1]) == ARGV[1]
 local e = is_ours and redis.pcall('ZPOPMIN', KEYS[2])
 if e and not e.err and not e[1] then
@@ -15,7 +16,7 @@ if not is_ours then
   -- @include queue_read.lua
   return read() and -1 or 0
 end
-local value, nonce, inbox, claim = string.match(e[1] or '', '^(b1:%S+) (%S+) (%S+) ([1-9]%d*)$')
+local value, nonce, inbox, claim = string.match(e[1] or '', '^(b1:%S+) ([^ +]+) (%S+) ([1-9]%d*)$')
 if value and #claim > 9 then value = nil end
 local beat = value and redis.pcall('HGET', KEYS[3], value)
 local f = value and type(beat) ~= 'table' and redis.pcall('INCR', KEYS[4])
@@ -32,7 +33,7 @@ if type(f) == 'number' and f >= 1e15 and f < 2^53 then
       return 1
     end
   end
-elseif value then
+elseif e[1] then
   redis.pcall('ZADD', KEYS[2], e[2], e[1])
   redis.pcall('PEXPIRE', KEYS[2], 60000)
 end

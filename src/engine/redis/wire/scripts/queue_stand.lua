@@ -1,15 +1,24 @@
--- Stores our heartbeat, and returns CLAIMED or QUEUED: see queue_join.  member: our entry, which is in the
--- queue.  f: a fence if the lock goes to the first waiter now; otherwise false.  v: see queue_read.
-local function stand(value, member, say, f, now, v)
+-- Stores our heartbeat, serves the queue if that may change anything, and returns CLAIMED or QUEUED: see
+-- queue_join.  member: our entry, which is in the queue.  f: a fence if nobody has the lock, and it goes to the
+-- first waiter now; otherwise false.  v: see queue_read.  used: of a gate, see queue_serve.
+local function stand(value, member, say, f, now, v, used)
   redis.call('HSET', KEYS[3], value, math.floor(now / 1000))
   redis.call('PEXPIRE', KEYS[3], 60000)
   local ticket = tonumber(redis.call('ZSCORE', KEYS[2], member))
-  local served = f and serve(value, say, f, now, redis.call('ZCARD', KEYS[2]))
-  if served == 3 then return { 'CLAIMED', f, ticket } end
+  local gate, served, count = KEYS[5] and gate_of(v), nil, nil
+  if f or gate then
+    served, count = serve(value, say, f or nil, now, redis.call('ZCARD', KEYS[2]), nil, gate, used)
+    if type(served) == 'table' then return served end
+    if served == 3 then return { 'CLAIMED', count, ticket } end
+    v = served == 1 and read()
+  end
   local rank = redis.call('ZRANK', KEYS[2], member)
   local left = rank == 0 and -2 or 0 -- only the first waiter needs it; -2: the lock was deleted
-  if served == 2 then v = false elseif rank == 0 then left = redis.call('PTTL', KEYS[1]) end
-  if served == 1 then v = read() end
-  return { 'QUEUED', ticket, rank, left,
-    v and string.sub(v, 1, 3) == 'b1:' and (string.sub(v, 4, 4) == '=' and 2 or 1) or 0, now }
+  if rank == 0 and served ~= 2 then
+    left = redis.call('PTTL', KEYS[1])
+    local first = KEYS[5] and gate_of(v) and redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2]
+    if first then left = math.max(0, math.floor(first - now / 1000)) end
+  end
+  -- @include queue_kind.lua
+  return { 'QUEUED', ticket, rank, left, kind, now }
 end

@@ -1,0 +1,35 @@
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences, 5 who shares it.  ARGV: 1 our
+-- value, 2 the lease in ms, 3 the command that publishes, 4 our weight, 5 the count of our fence.
+-- 1: we share the lock for the lease from now on, or up to our present end if that is later.  0: the lock does
+-- not exist.  -1: it has another value or type, or is shared by others.
+-- Before each 1 there is a write: extend_if_mine.lua says why.
+local v = redis.pcall('GET', KEYS[1])
+if type(v) == 'table' then return string.sub(v.err, 1, 9) == 'WRONGTYPE' and -1 or v end
+if not v then return 0 end
+if v ~= ARGV[1] then
+  if string.sub(v, 1, 4) ~= 'b1:~' then return -1 end
+  local t = redis.call('TIME')
+  local ends = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
+  local items = { ends, ARGV[1] }
+  for i = 2, tonumber(ARGV[4]) do items[2 * i - 1], items[2 * i] = ends, ARGV[1] .. ':' .. i end
+  local changed = redis.pcall('ZADD', KEYS[5], 'XX', 'CH', 'GT', unpack(items))
+  if type(changed) == 'table' then
+    redis.call('PERSIST', KEYS[4]) -- allowed when memory is full, and so is all behind it
+    changed = redis.call('ZADD', KEYS[5], 'XX', 'CH', 'GT', unpack(items))
+  end
+  if changed == 0 and not redis.call('ZSCORE', KEYS[5], ARGV[1]) then return -1 end
+  local last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
+  redis.call('PEXPIREAT', KEYS[1], last)
+  redis.call('PEXPIREAT', KEYS[5], last)
+  return 1
+end
+-- A script without KEYS[5] has given it to us alone: we let the others in.
+-- @include queue_fence.lua
+-- @include queue_serve.lua
+local now, left = clock(), math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], left) -- allowed when memory is full, and so is all behind it
+redis.call('DEL', KEYS[5])
+enter(ARGV[1], tonumber(ARGV[4]), math.floor(now / 1000) + left)
+redis.call('SET', KEYS[1], 'b1:~' .. ARGV[5])
+serve(nil, ARGV[3], nil, now, redis.call('ZCARD', KEYS[2]), nil, ARGV[5], tonumber(ARGV[4]))
+return 1

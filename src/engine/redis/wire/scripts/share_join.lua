@@ -1,0 +1,79 @@
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences, 5 who shares it.  ARGV: 1 our
+-- value, 2 the lease in ms, 3 the command that publishes, 4 our entry in the queue (-: we do not wait), 5 our
+-- ticket (0: a new one), 6 the longest queue that a waiter without a ticket may enter (0: no limit), 7 our
+-- weight, 8 how many permits may be in use when we have ours (0: any number).
+-- A number: we share the lock, with this fence, for the lease.  BUSY, PTTL, and as queue_join.  CLAIMED, FULL,
+-- QUEUED: as queue_join; a QUEUED that is first gets the ms until the next of the others ends.
+-- The usual cases come before the functions: to create them costs as much as the case itself.  Nobody has the
+-- lock, or it is shared by any number, and nobody waits.
+if redis.call('EXISTS', KEYS[2]) == 0 and ARGV[7] == '1' then
+  local v = redis.pcall('GET', KEYS[1])
+  local count = type(v) == 'string' and ARGV[8] == '0' and string.match(v, '^b1:~(%d+)$')
+  local f = not v and redis.pcall('INCR', KEYS[4])
+  local is_new = type(f) == 'number' and f >= 1e15 and f < 2^53
+  if count or is_new then
+    local t = redis.call('TIME')
+    local ends = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
+    local last
+    if is_new then
+      redis.call('DEL', KEYS[5])
+    else
+      last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
+    end
+    redis.call('ZADD', KEYS[5], ends, ARGV[1])
+    if is_new then redis.call('SET', KEYS[1], string.format('b1:~%.0f', f), 'PXAT', ends) end
+    if not last or tonumber(last) < tonumber(ends) then
+      redis.call('PEXPIREAT', KEYS[5], ends)
+      if count then redis.call('PEXPIREAT', KEYS[1], ends) end
+    end
+    return f or tonumber(count)
+  end
+end
+-- @include queue_fence.lua
+-- @include queue_read.lua
+-- @include queue_serve.lua
+-- @include queue_stand.lua
+local problem = wrong(2)
+if problem then return problem end
+local weight, limit, waits = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[4] ~= '-'
+local now = clock()
+local v, gate, used, waiting
+local function look()
+  v, waiting = read(), redis.call('ZCARD', KEYS[2])
+  gate = gate_of(v)
+  used = gate and in_use(now) or 0
+end
+look()
+if not v and not waits and waiting > 0 then
+  redis.call('PEXPIRE', KEYS[2], 60000)
+  local f = fence()
+  if type(f) == 'table' then return f end
+  serve(nil, ARGV[3], f, now, waiting)
+  look()
+end
+if waiting == 0 and (gate or not v) and (limit == 0 or used + weight <= limit) then
+  local f = not gate and fence()
+  if type(f) == 'table' then return f end
+  if f then redis.call('DEL', KEYS[5]) end
+  enter(ARGV[1], weight, math.floor(now / 1000) + ARGV[2])
+  if f then
+    gate = string.format('%.0f', f)
+    redis.call('SET', KEYS[1], 'b1:~' .. gate)
+  end
+  keep_gate()
+  return tonumber(gate)
+end
+if not waits then
+  -- @include queue_kind.lua
+  return { 'BUSY', redis.call('PTTL', KEYS[1]), kind }
+end
+local ticket, f = ARGV[5], nil
+if v and ticket == '0' and ARGV[6] ~= '0' and waiting >= tonumber(ARGV[6]) then return { 'FULL', waiting } end
+if not v or ticket == '0' then
+  f = fence()
+  if type(f) == 'table' then return f end
+end
+if ticket == '0' then ticket = string.format('%.0f', f) end
+redis.call('ZADD', KEYS[2], ticket, ARGV[4])
+redis.call('PEXPIRE', KEYS[2], 60000)
+return stand(ARGV[1], ARGV[4], ARGV[3], not v and f, now, v, used)

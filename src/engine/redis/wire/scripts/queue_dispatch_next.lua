@@ -1,6 +1,7 @@
--- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences, 5 who shares it.  ARGV: 1 the
--- command that publishes.  The waiters at the head of the queue get the lock, if it is free, or is shared and
+-- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 the
+-- command that publishes, 2 the key of those who share the lock.  The waiters at the head of the queue get the lock, if it is free, or is shared and
 -- they may share it.  1: done.  2: 64 waiters were removed, and there are more: run it again.
+local sharers = ARGV[2]
 -- @include queue_read.lua
 -- @include queue_fence.lua
 -- @include queue_serve.lua
@@ -10,4 +11,5 @@ local gate = gate_of(v)
 if v and not gate then return 1 end
 if not gate then return pass(ARGV[1], redis.pcall('ZCARD', KEYS[2])) end
 local now = clock()
-return (serve(nil, ARGV[1], nil, now, redis.call('ZCARD', KEYS[2]), nil, gate, in_use(now)))
+local used = in_use(now)
+return used and (serve(nil, ARGV[1], nil, now, redis.call('ZCARD', KEYS[2]), nil, gate, used)) or 1

@@ -22,6 +22,7 @@ end
 -- @include queue_read.lua
 v = read()
 -- @include queue_mine.lua
+local sharers = nil
 -- @include queue_serve.lua
 -- @include queue_stand.lua
 local problem = wrong(2)

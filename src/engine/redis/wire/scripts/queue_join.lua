@@ -32,6 +32,7 @@ if is_free then
   -- @include queue_grant.lua
 end
 -- @include queue_read.lua
+local sharers = nil
 -- @include queue_serve.lua
 -- @include queue_stand.lua
 local waiting = redis.pcall('ZCARD', KEYS[2])

@@ -17,8 +17,8 @@ end
 -- or nil.  f: a fence; nil: it is drawn when it is needed.  waiting: entries in the queue, at least 1.
 -- gone: the value of a waiter that the caller has removed and not reached, or nil.  gate: the count of the gate
 -- that the lock is, with `used` permits in use; nil: nobody has the lock, or its holder gives it up now.
--- Without KEYS[5] every waiter counts as one that wants the lock for itself: it lets the others in when it
--- confirms its grant.
+-- Without `sharers` every waiter counts as one that wants the lock for itself: it lets the others in when it
+-- confirms its grant.  So does the first one if that key cannot be written here, because the slot moves.
 -- 1: a waiter has the lock, or the head does not fit, or there is no waiter and the lock is deleted.  2: 64
 -- waiters were removed, and there are more.  3, count: we have the lock, with this fence.  A table: an error.
 -- The caller has done a write before.  A server that is out of memory refuses the first write of a script,
@@ -34,10 +34,16 @@ local function serve(me, say, f, now, waiting, gone, gate, used)
   local looked = math.min(waiting, 64)
   used = used or 0
   for i = 1, looked do
-    local e = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    if used == 0 and not f then
+      f = fence()
+      if type(f) == 'table' then return f end
+    end
+    -- Everything fits while nobody shares the lock.
+    local e = used == 0 and redis.call('ZPOPMIN', KEYS[2])[1] or redis.call('ZRANGE', KEYS[2], 0, 0)[1]
     local value, nonce, inbox, claim = string.match(e, '^(b1:%S+) (%S+) (%S+) ([1-9]%d*)$')
-    local weight, limit = string.match(KEYS[5] and nonce or '', '%+([1-9]%d?%d?)/(%d+)$')
+    local weight, limit = string.match(sharers and nonce or '', '%+([1-9]%d?%d?)/(%d+)$')
     weight, limit = tonumber(weight), tonumber(limit)
+    if weight and not gate and type(redis.pcall('EXISTS', sharers)) == 'table' then weight = nil end
     local is_live = false
     if value and #claim < 10 then
       local beat = not served[value] and tonumber(redis.call('HGET', KEYS[3], value))
@@ -47,18 +53,14 @@ local function serve(me, say, f, now, waiting, gone, gate, used)
       waits = true
       break
     end
-    if is_live and not f and not (weight and gate) then
-      f = fence()
-      if type(f) == 'table' then return f end
-    end
-    redis.call('ZREM', KEYS[2], e)
+    if used > 0 then redis.call('ZREM', KEYS[2], e) end
     if value then served[#served + 1], served[value] = value, true end
     if is_live then
       if not weight then
         redis.call('SET', KEYS[1], value, 'PX', claim)
         gate = nil
       else
-        if not gate then redis.call('DEL', KEYS[5]) end
+        if not gate then redis.call('DEL', sharers) end
         enter(value, weight, math.floor(now / 1000) + claim)
         if not gate then
           gate = string.format('%.0f', f)
@@ -79,7 +81,7 @@ local function serve(me, say, f, now, waiting, gone, gate, used)
       if is_reached then
         used = used + weight
       elseif weight then
-        redis.call('ZREM', KEYS[5], unpack(members(value, weight)))
+        redis.call('ZREM', sharers, unpack(members(value, weight)))
       end
     end
   end

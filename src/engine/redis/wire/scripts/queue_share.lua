@@ -1,6 +1,8 @@
--- A lock that clients share: L is a gate, `b1:~` and the count of its fence, and KEYS[5] has a member for each
--- permit that is in use, with its end in ms of the server's clock as score.  A hold with a weight of w has w
--- members: its value, its value and `:2`, and so on.  Without a gate, KEYS[5] means nothing.
+-- A lock that clients share: L is a gate, `b1:~` and the count of its fence, and the key `sharers` has a member
+-- for each permit that is in use, with its end in ms of the server's clock as score.  A hold with a weight of w
+-- has w members: its value, its value and `:2`, and so on.  Without a gate, that key means nothing.
+-- sharers is KEYS[5], or an argument of a script that can do without that key: while a slot moves, the server
+-- refuses a script one of whose KEYS is missing.  nil: the script knows of no sharing.
 -- gate_of: the count of the gate, as text; nil: v is none.
 local function gate_of(v)
   return type(v) == 'string' and string.match(v, '^b1:~(%d+)$') or nil
@@ -15,18 +17,19 @@ local function enter(value, weight, ends)
   for i, member in ipairs(members(value, weight)) do
     items[2 * i - 1], items[2 * i] = string.format('%.0f', ends), member
   end
-  redis.call('ZADD', KEYS[5], unpack(items))
+  redis.call('ZADD', sharers, unpack(items))
 end
 -- The permits in use; those whose end has come are not.  Counts first: while a slot moves, the server refuses
--- commands on a key that does not exist any more.
+-- commands on a key that does not exist any more.  nil: the key is on another node.
 local function in_use(now)
-  local used = redis.call('ZCARD', KEYS[5])
+  local used = redis.pcall('ZCARD', sharers)
+  if type(used) == 'table' then return KEYS[5] and error(used.err) or nil end
   if used == 0 then return 0 end
-  return used - redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', string.format('%.0f', math.floor(now / 1000)))
+  return used - redis.call('ZREMRANGEBYSCORE', sharers, '-inf', string.format('%.0f', math.floor(now / 1000)))
 end
 -- The gate and its members expire with the last of these.
 local function keep_gate()
-  local last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
+  local last = redis.call('ZRANGE', sharers, -1, -1, 'WITHSCORES')[2]
   redis.call('PEXPIREAT', KEYS[1], last)
-  redis.call('PEXPIREAT', KEYS[5], last)
+  redis.call('PEXPIREAT', sharers, last)
 end

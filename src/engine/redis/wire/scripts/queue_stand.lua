@@ -5,7 +5,7 @@ local function stand(value, member, say, f, now, v, used)
   redis.call('HSET', KEYS[3], value, math.floor(now / 1000))
   redis.call('PEXPIRE', KEYS[3], 60000)
   local ticket = tonumber(redis.call('ZSCORE', KEYS[2], member))
-  local gate, served, count = KEYS[5] and gate_of(v), nil, nil
+  local gate, served, count = sharers and gate_of(v), nil, nil
   if f or gate then
     served, count = serve(value, say, f or nil, now, redis.call('ZCARD', KEYS[2]), nil, gate, used)
     if type(served) == 'table' then return served end
@@ -16,7 +16,7 @@ local function stand(value, member, say, f, now, v, used)
   local left = rank == 0 and -2 or 0 -- only the first waiter needs it; -2: the lock was deleted
   if rank == 0 and served ~= 2 then
     left = redis.call('PTTL', KEYS[1])
-    local first = KEYS[5] and gate_of(v) and redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2]
+    local first = sharers and gate_of(v) and redis.call('ZRANGE', sharers, 0, 0, 'WITHSCORES')[2]
     if first then left = math.max(0, math.floor(first - now / 1000)) end
   end
   -- @include queue_kind.lua

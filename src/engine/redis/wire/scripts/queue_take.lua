@@ -8,6 +8,7 @@ if is_free then
   -- @include queue_grant.lua
 end
 -- @include queue_read.lua
+local sharers = nil
 -- @include queue_serve.lua
 -- @include queue_pass.lua
 if not read() then

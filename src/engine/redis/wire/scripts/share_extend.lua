@@ -24,6 +24,7 @@ if v ~= ARGV[1] then
   return 1
 end
 -- A script without KEYS[5] has given it to us alone: we let the others in.
+local sharers = KEYS[5]
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 local now, left = clock(), math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2]))

@@ -2,6 +2,7 @@
 -- queue_heartbeat.
 -- MINE, fence, ms: we share the lock for so long; or a script without KEYS[5] has given it to us alone.
 -- CLAIMED, QUEUED: as queue_join.  GONE: no entry.
+local sharers = KEYS[5]
 -- @include queue_fence.lua
 -- @include queue_read.lua
 -- @include queue_serve.lua

@@ -29,6 +29,7 @@ if redis.call('EXISTS', KEYS[2]) == 0 and ARGV[7] == '1' then
     return f or tonumber(count)
   end
 end
+local sharers = KEYS[5]
 -- @include queue_fence.lua
 -- @include queue_read.lua
 -- @include queue_serve.lua

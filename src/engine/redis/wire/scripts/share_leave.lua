@@ -6,8 +6,10 @@
 local v = redis.pcall('GET', KEYS[1])
 local is_gate = type(v) == 'string' and string.sub(v, 1, 4) == 'b1:~'
 if is_gate and ARGV[3] == '1' and redis.call('EXISTS', KEYS[2]) == 0 then
+  local two = redis.call('ZRANGE', KEYS[5], -2, -1, 'WITHSCORES') -- the last of the others is one of these
   if redis.call('ZREM', KEYS[5], ARGV[1]) == 0 then return 0 end
-  local last = redis.pcall('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
+  local last = two[4]
+  if not last or two[3] == ARGV[1] then last = two[1] ~= ARGV[1] and two[2] end
   if last then
     redis.call('PEXPIREAT', KEYS[1], last)
     redis.call('PEXPIREAT', KEYS[5], last)
@@ -16,6 +18,7 @@ if is_gate and ARGV[3] == '1' and redis.call('EXISTS', KEYS[2]) == 0 then
   end
   return 1
 end
+local sharers = KEYS[5]
 -- @include queue_read.lua
 -- @include queue_fence.lua
 -- @include queue_serve.lua

@@ -45,9 +45,9 @@ def test_part_is_inserted_where_it_is_included(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "part,says", [(None, "there is no"), ("-- @include other.lua\n", "a part includes nothing")]
+    "part,says", [(None, "there is no"), ("-- @include part.lua\n", "includes itself")]
 )
-def test_a_part_that_is_missing_or_includes_another_is_refused(tmp_path, part, says):
+def test_a_part_that_is_missing_or_includes_itself_is_refused(tmp_path, part, says):
     if part is not None:
         (tmp_path / "part.lua").write_text(part)
     done = compile_scripts(tmp_path, take="-- @include part.lua\nreturn 1\n")

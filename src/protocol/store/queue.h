@@ -111,7 +111,7 @@
  */
 #pragma once
 
-#include "core/core.h"
+#include "protocol/store/redis.h"
 
 typedef enum bwl_queue_status_kind {
     BWL_QUEUE_STATUS_HELD = 1,
@@ -135,3 +135,23 @@ typedef struct bwl_queue_status {
     uint64_t              rank;      /* QUEUED: waiters before this one; FULL: all waiters */
     int64_t               server_us; /* QUEUED, and a push: the server's TIME, in microseconds */
 } bwl_queue_status;
+
+/* Whether it is one of these commands. */
+static inline bool bwl_queue_is(bwl_redis_command command)
+{
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_SHARE_LEAVE;
+}
+
+/* Of a command that shares, the one that does the same for an exclusive lock.  SHARE_LEAVE is
+ * RELEASE and CANCEL. */
+static inline bwl_redis_command bwl_queue_exclusive(bwl_redis_command command)
+{
+    switch (command) {
+    case REDIS_SHARE_TAKE: return REDIS_QUEUE_TAKE;
+    case REDIS_SHARE_JOIN: return REDIS_QUEUE_JOIN;
+    case REDIS_SHARE_HEARTBEAT: return REDIS_QUEUE_HEARTBEAT;
+    case REDIS_SHARE_EXTEND: return REDIS_QUEUE_EXTEND;
+    case REDIS_SHARE_LEAVE: return REDIS_QUEUE_RELEASE;
+    default: return command;
+    }
+}

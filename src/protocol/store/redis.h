@@ -219,25 +219,6 @@ enum {
     REDIS_ARG_COMPUTED       = 1, /* STEP: the number that the client has computed */
 };
 
-static inline bool bwl_queue_is(bwl_redis_command command)
-{
-    return command >= REDIS_QUEUE_TAKE && command <= REDIS_SHARE_LEAVE;
-}
-
-/* Of a command that shares, the one that does the same for an exclusive lock.  SHARE_LEAVE is
- * RELEASE and CANCEL. */
-static inline bwl_redis_command bwl_queue_exclusive(bwl_redis_command command)
-{
-    switch (command) {
-    case REDIS_SHARE_TAKE: return REDIS_QUEUE_TAKE;
-    case REDIS_SHARE_JOIN: return REDIS_QUEUE_JOIN;
-    case REDIS_SHARE_HEARTBEAT: return REDIS_QUEUE_HEARTBEAT;
-    case REDIS_SHARE_EXTEND: return REDIS_QUEUE_EXTEND;
-    case REDIS_SHARE_LEAVE: return REDIS_QUEUE_RELEASE;
-    default: return command;
-    }
-}
-
 /* The server keeps the lock for so long: for the rest too, if the command makes it ours. */
 static inline bwl_ms bwl_redis_ttl_ms(const bwl_send *send, const bwl_lock_request *request)
 {

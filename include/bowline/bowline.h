@@ -204,7 +204,8 @@ typedef struct bowline_acquire_options {
  * Options in a variable, in C and C++:
  *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
 #define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL, NULL, NULL }
-#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0, 0, 0, 0, 0 }
+#define BOWLINE_ACQUIRE_INIT \
+    { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0, 0, 0, 0, 0 }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \
     BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)

@@ -47,8 +47,8 @@ typedef struct bwl_random {
 
 typedef struct bwl_protocol_options bwl_protocol_options; /* protocol/format/compat_rules.h */
 
-/* How a hold shares the lock: `weight` permits, granted while at most `limit` are in use.  weight 0:
- * with nobody; limit 0: with any number. */
+/* How a hold shares the lock: `weight` permits, granted while at most `limit` are in use.
+ * weight 0: with nobody; limit 0: with any number. */
 typedef struct bwl_share {
     uint32_t weight;
     uint32_t limit;

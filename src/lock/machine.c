@@ -364,8 +364,7 @@ static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
     }
 }
 
-/* The acquire was cancelled while its command was in flight, and has its outcome now.  Releases the
- * lock if it is certainly ours. */
+/* After a cancel during its command, the acquire has an outcome now: releases what is ours. */
 static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
     h->granted_to = out->until;
@@ -526,8 +525,7 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 /* ---- calls from above, and events ------------------------------------------------------------ */
 
-/* The machine's own timer has no slack.  The slack of the protocol's alarm is used only if that
- * alarm was set in this step. */
+/* Only an alarm that the protocol has set in this step has its slack. */
 static void set_timer(const bwl_hold *h, bwl_effects *fx)
 {
     bwl_ms slack_ms = fx->wake_at == h->protocol_wakes_at ? fx->wake_slack_ms : 0;

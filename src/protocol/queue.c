@@ -14,8 +14,8 @@
  *                token.
  *
  *      adopt     ADOPT: takes over a lock that another client has given up to this one
- *      share     the same with the commands SHARE_..., for a lock that others may share: SHARE_LEAVE
- *                is RELEASE and CANCEL.  It never yields in one step, rests or adopts
+ *      share     the same with the commands SHARE_..., for a lock that others may share:
+ *                SHARE_LEAVE is RELEASE and CANCEL.  It never yields in one step, rests or adopts
  *
  * A push brings a provisional grant: a short lease, because the server does not know whether the
  * waiter is still there.  EXTEND confirms it, and makes it a full lease.  If enough of the

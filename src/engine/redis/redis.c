@@ -108,7 +108,8 @@ static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
 /* The text of a script that the handshake does not load: a rest is rare.  And of some releases:
  * nothing waits for the reply of a background release (with several servers: of the slower ones),
  * and the next command must find it executed.  So it is sent as the script's text if the server may
- * not know the script.  (With a queued protocol, the handshake has loaded that of an exclusive lock.) */
+ * not know the script.  (With a queued protocol, the handshake has loaded that of an exclusive
+ * lock.) */
 static bool is_release_by_eval(bwl_session *session, const bwl_engine_lock *lock, unsigned command)
 {
     if (command == REDIS_QUEUE_REST)

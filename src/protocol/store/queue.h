@@ -59,43 +59,47 @@
  * only to the argument of REST: an extension may have moved it beyond the end of the rest.  The
  * waiters in Q stay, and are served once the marker has expired.
  *
- * A lock that several clients share: the request has a weight w and a limit N (0: none).  L is a gate
- * then, with the fence that was drawn when it opened, and `H` has w members for each share, each with
- * the time at which it ends.  A member whose time has come does not count.  L and H expire with the
+ * A lock that several clients share: the request has a weight w and a limit N (0: none).  L is a
+ * gate then, with the fence that was drawn when it opened, and `H` has w members for each share, with
+ * the time at which each ends.  A member whose time has come does not count.  L and H expire with the
  * last member.  Without a gate, H means nothing.  The entry of such a waiter in Q says w and N; any
  * other waiter wants L for itself.
  *
- *  fits     of an exclusive waiter: nothing counts in H; of one that shares: N is 0, or what counts in
- *           H and w are at most N together
- *  serve    goes on as long as the first live waiter fits: a waiter that shares gets w members in H for
- *           the TTL of its provisional grant, L becomes a gate if it is none, and the push has the
- *           fence of the gate.  It stops at an exclusive waiter that gets L, and at a live waiter that
- *           does not fit, which keeps its place.  If nothing counts in H and nobody was served, L and H
- *           are deleted
+ *  fits     of an exclusive waiter: nothing counts in H; of one that shares: N is 0, or what
+ *           counts in H and w are at most N together
+ *  serve    goes on as long as the first live waiter fits: a waiter that shares gets w members
+ *           in H for the TTL of its provisional grant, L becomes a gate if it is none, and the
+ *           push has the fence of the gate.  It stops at an exclusive waiter that gets L, and
+ *           at a live waiter that does not fit, which keeps its place.  If nothing counts in H
+ *           and nobody was served, L and H are deleted
  *
- *  SHARE_TAKE     no L or a gate, no Q, it fits -> w members in H, for lease; L becomes a gate if it
- *                                               is none; number: the fence of the gate YES HELD
+ *  SHARE_TAKE     no L or a gate, no Q,
+ *                 it fits                    -> w members in H, for lease; L becomes a gate
+ *                                               if it is none; number: its fence      YES HELD
  *                 otherwise                  -> if there is no L, serve; if then the
- *                                               first case applies, as above            YES HELD
+ *                                               first case applies, as above          YES HELD
  *                                               else                                   NO BUSY
- *  SHARE_JOIN     as the first case of TAKE; but otherwise
- *                                            -> enter Q, with the ticket of the send or a new one; if
- *                                               there is no L or a gate, serve           NO QUEUED
- *                                               and if H has value; number: fence   YES PROVISIONAL
+ *  SHARE_JOIN     as TAKE; but otherwise     -> enter Q, with the ticket of the send or
+ *                                               a new one; if there is no L or a gate,
+ *                                               serve                                NO QUEUED
+ *                                               and if H has value; number: fence
+ *                                                                              YES PROVISIONAL
  *                 L is there, no ticket, and
  *                 Q is full                  -> nothing                                NO FULL
  *  SHARE_HEARTBEAT
  *                 L is value                 -> number: a new fence                   YES MINE
- *                 L is a gate, H has value   -> number: the fence of the gate         YES MINE
- *                 otherwise                  -> as HEARTBEAT, but it serves under a gate too
- *  SHARE_EXTEND   L is a gate, H has value   -> its members end lease from now, or as before if that
- *                                               is later                               YES
- *                 L is value                 -> L becomes a gate with the fence of the send, H has
- *                                               only our members, as above; serve      YES
+ *                 a gate, H has value        -> number: the fence of the gate         YES MINE
+ *                 otherwise                  -> as HEARTBEAT; it serves under a gate too
+ *  SHARE_EXTEND   a gate, H has value        -> its members end lease from now, or as
+ *                                               before if that is later                YES
+ *                 L is value                 -> L becomes a gate with the fence of the
+ *                                               send, H has only our members, as above;
+ *                                               serve                                  YES
  *                 otherwise                  -> nothing                                NO
- *  SHARE_LEAVE    L is value                 -> as RELEASE                      YES, or YES MORE
- *                 otherwise                  -> our members of H and our entry of Q are removed; under
- *                                               a gate, serve            YES, or YES MORE; NO: none
+ *  SHARE_LEAVE    L is value                 -> as RELEASE                 YES, or YES MORE
+ *                 otherwise                  -> our members of H and our entry of Q are
+ *                                               removed; under a gate, serve
+ *                                                          YES, or YES MORE; NO: none
  *
  * L is the value of a waiter that shares if a command granted it that cannot share: TAKE, JOIN and
  * HEARTBEAT know no H, and neither do earlier versions.  RELEASE, REST, CANCEL, DISPATCH_NEXT and

@@ -37,11 +37,10 @@
 #include <string.h>
 
 enum {
-    MS_IN_S     = 1000,
-    ROOM        = 2048, /* for a command without its keys and the text of its script */
-    BULK_ROOM   = 32,   /* around a key; with what is added to it */
-    MEMBER_ROOM = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_CHANNEL_MAX + 24,
-    FRAMES_MAX  = 3,
+    MS_IN_S    = 1000,
+    ROOM       = 2048, /* for a command without its keys and the text of its script */
+    BULK_ROOM  = 32,   /* around a key; with what is added to it */
+    FRAMES_MAX = 3,
 };
 
 typedef enum form {
@@ -199,86 +198,6 @@ static void write_hash_keys(bwl_resp_writer *writer, const bwl_redis_command_arg
         write_hash_name(writer, args, BWL_HASH_LOCK_COUNTER);
 }
 
-static void write_key_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                              const char *after)
-{
-    const char *tag;
-    bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
-
-    write_key_beside(writer, args, is_tagged, "", after);
-}
-
-/* L, Q and B. */
-static void write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    bwl_resp_write_bulk(writer, args->key, args->key_size);
-    write_key_of_lock(writer, args, BWL_QUEUE_WAITERS);
-    write_key_of_lock(writer, args, BWL_QUEUE_HEARTBEATS);
-}
-
-static void write_queue_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    assert(args->self != NULL);
-    bwl_resp_write_text(writer, "4");
-    write_keys_of_lock(writer, args);
-    bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
-}
-
-/* L, Q, B, F and H: for the scripts of those who share the lock. */
-static void write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    assert(args->self != NULL);
-    bwl_resp_write_text(writer, "5");
-    write_keys_of_lock(writer, args);
-    bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
-    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
-}
-
-/* In lower case, the script counts no waiter as dead: see queue_serve.lua. */
-static void write_publish(bwl_resp_writer *writer, const bwl_queue_self *self)
-{
-    bwl_resp_write_text(writer, self->is_patient            ? "spublish"
-                                : self->uses_sharded_pubsub ? "SPUBLISH"
-                                                            : "PUBLISH");
-}
-
-static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args,
-                         const char *push_channel)
-{
-    char                  value[BWL_QUEUE_VALUE_SIZE + 1];
-    char                  member[MEMBER_ROOM];
-    const bwl_queue_self *self = args->self;
-
-    char share[24] = "";
-
-    bwl_queue_value_write(value, self->session, args->token);
-    if (args->share.weight > 0)
-        (void)snprintf(share, sizeof share, "+%u/%u", (unsigned)args->share.weight,
-                       (unsigned)args->share.limit);
-    (void)snprintf(member, sizeof member, "%s %u.%016llx%s %s %lld", value, (unsigned)self->slot,
-                   (unsigned long long)self->generation, share, push_channel,
-                   (long long)self->provisional_ttl_ms);
-    bwl_resp_write_text(writer, member);
-}
-
-/* One for each channel that is different from those before it.  Returns their number; writer NULL:
- * writes nothing. */
-static unsigned write_members(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    const bwl_queue_self *self  = args->self;
-    unsigned              count = 0;
-
-    for (unsigned nth = 0; nth < BWL_QUEUE_CHANNELS; nth++) {
-        bool is_other = self->push_channels[nth][0] != '\0';
-        for (unsigned i = 0; i < nth; i++)
-            is_other = is_other && strcmp(self->push_channels[i], self->push_channels[nth]) != 0;
-        count += is_other;
-        if (is_other && writer != NULL)
-            write_member(writer, args, self->push_channels[nth]);
-    }
-    return count;
-}
-
 /* How many items the letter stands for. */
 static unsigned items_of(const bwl_redis_command_args *args, char letter)
 {
@@ -292,7 +211,7 @@ static unsigned items_of(const bwl_redis_command_args *args, char letter)
     case 'b': return args->signal.names[1].size != 0;
     case 'Q': return 5;
     case 'G': return 6;
-    case 'M': return write_members(NULL, args);
+    case 'M': return bwl_queue_write_members(NULL, args);
     }
     return 1;
 }
@@ -322,18 +241,18 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
         if (names[1].size != 0)
             bwl_resp_write_bulk(writer, names[1].at, names[1].size);
         return;
-    case 'Q': write_queue_keys(writer, args); return;
-    case 'G': write_sharing_keys(writer, args); return;
-    case 'h': write_key_of_lock(writer, args, BWL_QUEUE_SHARERS); return;
+    case 'Q': bwl_queue_write_keys(writer, args); return;
+    case 'G': bwl_queue_write_sharing_keys(writer, args); return;
+    case 'h': bwl_queue_write_sharers(writer, args); return;
     case 'g': bwl_resp_write_integer(writer, args->share.weight); return;
     case 'W':
         bwl_resp_write_integer(writer, args->share.weight);
         bwl_resp_write_integer(writer, args->share.limit);
         return;
     case 'N': bwl_resp_write_integer(writer, args->number / (int64_t)BWL_QUEUE_HANDOFFS); return;
-    case 'p': write_publish(writer, args->self); return;
-    case 'm': write_member(writer, args, args->self->push_channels[0]); return;
-    case 'M': (void)write_members(writer, args); return;
+    case 'p': bwl_queue_write_publish(writer, args->self); return;
+    case 'm': bwl_queue_write_member(writer, args); return;
+    case 'M': (void)bwl_queue_write_members(writer, args); return;
     case 'o': write_value_of(writer, args, args->previous_token); return;
     case 'f': bwl_resp_write_text(writer, args->previous_value); return;
     case 'x': bwl_resp_write_integer(writer, args->self->queue_max); return;
@@ -619,7 +538,8 @@ size_t bwl_batch_size_max(bwl_redis_command command, unsigned count, size_t keys
     size_t keys = command == REDIS_QUEUE_HEARTBEAT ? 3 : 1;
 
     return ROOM + keys * keys_size +
-           count * (keys * (size_t)BULK_ROOM + BULK_ROOM + BWL_VALUE_MAX + (size_t)MEMBER_ROOM);
+           count * (keys * (size_t)BULK_ROOM + BULK_ROOM + BWL_VALUE_MAX +
+                    (size_t)BWL_QUEUE_MEMBER_MAX);
 }
 
 void bwl_batch_write(bwl_resp_writer *writer, const bwl_redis_command_args *args, unsigned count)
@@ -637,7 +557,7 @@ void bwl_batch_write(bwl_resp_writer *writer, const bwl_redis_command_args *args
 void bwl_batch_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     if (args->command == REDIS_QUEUE_HEARTBEAT)
-        write_keys_of_lock(writer, args);
+        bwl_queue_write_keys_of_lock(writer, args);
     else
         bwl_resp_write_bulk(writer, args->key, args->key_size);
 }
@@ -646,7 +566,7 @@ void bwl_batch_write_arguments(bwl_resp_writer *writer, const bwl_redis_command_
 {
     bwl_redis_write_value(writer, args);
     if (args->command == REDIS_QUEUE_HEARTBEAT)
-        write_member(writer, args, args->self->push_channels[0]);
+        bwl_queue_write_member(writer, args);
 }
 
 /* TRYAGAIN: a cluster is moving the slot, and the keys of this call are on two nodes. */

@@ -247,7 +247,8 @@ const char *bwl_key_fault(const char *key, size_t size)
 
     return is_ours
                ? "with this key= the name makes a key that bowline keeps beside its locks "
-                 "(...:bwl.q, ...:bwl.b, ...:bwl.h, bowline:f, bowline:who:...): choose another name"
+                 "(...:bwl.q, ...:bwl.b, ...:bwl.h, bowline:f, bowline:who:...): choose another "
+                 "name"
                : NULL;
 }
 

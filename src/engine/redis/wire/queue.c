@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION_MAX = 999 };
+enum { VERSION_MAX = 999, SHARE_ROOM = 24 };
 
 static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
     BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,    BWL_SCRIPT_QUEUE_HEARTBEAT,
@@ -99,6 +99,96 @@ unsigned bwl_queue_version(const char *text)
         !bwl_number_parse(&number, text + 1, (size_t)(colon - text - 1), VERSION_MAX))
         return 0;
     return (unsigned)number;
+}
+
+/* ---- the keys and the entries of a command --------------------------------------------------- */
+
+static void write_key_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                              const char *after)
+{
+    char        name[BWL_KEY_BESIDE_MAX];
+    const char *tag;
+    bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
+    size_t      size      = bwl_key_beside(name, args->key, args->key_size, is_tagged, "", after);
+
+    bwl_resp_write_bulk(writer, name, size);
+}
+
+void bwl_queue_write_sharers(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
+}
+
+void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
+    write_key_of_lock(writer, args, BWL_QUEUE_WAITERS);
+    write_key_of_lock(writer, args, BWL_QUEUE_HEARTBEATS);
+}
+
+void bwl_queue_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    assert(args->self != NULL);
+    bwl_resp_write_text(writer, "4");
+    bwl_queue_write_keys_of_lock(writer, args);
+    bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
+}
+
+void bwl_queue_write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    assert(args->self != NULL);
+    bwl_resp_write_text(writer, "5");
+    bwl_queue_write_keys_of_lock(writer, args);
+    bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
+    bwl_queue_write_sharers(writer, args);
+}
+
+/* In lower case, the script counts no waiter as dead: see queue_serve.lua. */
+void bwl_queue_write_publish(bwl_resp_writer *writer, const bwl_queue_self *self)
+{
+    bwl_resp_write_text(writer, self->is_patient            ? "spublish"
+                                : self->uses_sharded_pubsub ? "SPUBLISH"
+                                                            : "PUBLISH");
+}
+
+/* The nonce of a waiter that shares the lock ends in a plus sign, weight, slash and limit. */
+static void write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args,
+                         const char *push_channel)
+{
+    char                  value[BWL_QUEUE_VALUE_SIZE + 1];
+    char                  share[SHARE_ROOM] = "";
+    char                  member[BWL_QUEUE_MEMBER_MAX];
+    const bwl_queue_self *self = args->self;
+
+    bwl_queue_value_write(value, self->session, args->token);
+    if (args->share.weight > 0)
+        (void)snprintf(share, sizeof share, "+%u/%u", (unsigned)args->share.weight,
+                       (unsigned)args->share.limit);
+    (void)snprintf(member, sizeof member, "%s %u.%016llx%s %s %lld", value, (unsigned)self->slot,
+                   (unsigned long long)self->generation, share, push_channel,
+                   (long long)self->provisional_ttl_ms);
+    bwl_resp_write_text(writer, member);
+}
+
+void bwl_queue_write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    write_member(writer, args, args->self->push_channels[0]);
+}
+
+unsigned bwl_queue_write_members(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    const bwl_queue_self *self  = args->self;
+    unsigned              count = 0;
+
+    for (unsigned nth = 0; nth < BWL_QUEUE_CHANNELS; nth++) {
+        bool is_other = self->push_channels[nth][0] != '\0';
+        for (unsigned i = 0; i < nth; i++)
+            is_other = is_other && strcmp(self->push_channels[i], self->push_channels[nth]) != 0;
+        count += is_other;
+        if (is_other && writer != NULL)
+            write_member(writer, args, self->push_channels[nth]);
+    }
+    return count;
 }
 
 /* ---- handshake ------------------------------------------------------------------------------- */

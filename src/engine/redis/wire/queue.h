@@ -3,9 +3,9 @@
  * No I/O.
  *
  * docs/reference/wire.md has all keys, values and messages.  Beside the key L of the lock there are
- * its queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, who shares it, L:bwl.h, and one counter
- * of fences for all locks of a database, or of a slot of a cluster.  If L has no hash tag (a template without
- * braces), L is the hash tag of these keys: {L}:bwl.q.
+ * its queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, who shares it, L:bwl.h, and one
+ * counter of fences for all locks of a database, or of a slot of a cluster.  If L has no hash tag
+ * (a template without braces), L is the hash tag of these keys: {L}:bwl.q.
  */
 #pragma once
 
@@ -30,6 +30,8 @@ enum {
     BWL_QUEUE_CHANNEL_MAX  = BWL_QUEUE_CHANNEL_SIZE + 1 + BWL_QUEUE_TAG_MAX,
     BWL_QUEUE_NONCE_MAX    = 40,
     BWL_QUEUE_CHANNELS     = 3, /* push channels that a queue entry may have */
+    BWL_QUEUE_MEMBER_MAX =
+        BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_CHANNEL_MAX + 24, /* an entry */
 };
 
 /* Redis keeps 28 bytes in one allocation of 48, and 29 in a larger one: docs/design/bytes.md. */
@@ -63,6 +65,22 @@ typedef struct bwl_queue_key {
 
 bwl_queue_key bwl_queue_fences_key(const char *tag);
 bwl_queue_key bwl_queue_who_key(const char *tag, const char *session);
+
+/* The keys of a command, with their number: L, Q, B and F; and H behind them.  L, Q and B without a
+ * number.  H alone. */
+void bwl_queue_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+void bwl_queue_write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+void bwl_queue_write_sharers(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+
+/* The command that publishes.  In lower case, the script counts no waiter as dead: see
+ * queue_serve.lua. */
+void bwl_queue_write_publish(bwl_resp_writer *writer, const bwl_queue_self *self);
+
+/* Our entry in the queue.  And all that we may have there: one for each push channel; returns their
+ * number.  writer NULL: writes nothing. */
+void     bwl_queue_write_member(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+unsigned bwl_queue_write_members(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
 /* Reads a reply that is not an error; the cursor is after its first value. */
 bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,

@@ -60,10 +60,10 @@
  * waiters in Q stay, and are served once the marker has expired.
  *
  * A lock that several clients share: the request has a weight w and a limit N (0: none).  L is a
- * gate then, with the fence that was drawn when it opened, and `H` has w members for each share, with
- * the time at which each ends.  A member whose time has come does not count.  L and H expire with the
- * last member.  Without a gate, H means nothing.  The entry of such a waiter in Q says w and N; any
- * other waiter wants L for itself.
+ * gate then, with the fence that was drawn when it opened, and `H` has w members for each share,
+ * with the time at which each ends.  A member whose time has come does not count.  L and H expire
+ * with the last member.  Without a gate, H means nothing.  The entry of such a waiter in Q says w
+ * and N; any other waiter wants L for itself.
  *
  *  fits     of an exclusive waiter: nothing counts in H; of one that shares: N is 0, or what
  *           counts in H and w are at most N together

@@ -95,16 +95,12 @@ static const row rows[] = {
     [REDIS_QUEUE_JOIN]   = { "%S %Q %v %l %p %m %n %x", BWL_SCRIPT_QUEUE_JOIN, { QUEUE_STATUS } },
     [REDIS_QUEUE_HEARTBEAT] = { "%S %Q %v %p %n %M", BWL_SCRIPT_QUEUE_HEARTBEAT, { QUEUE_STATUS } },
     [REDIS_QUEUE_EXTEND]    = { "%S 1 %k %v %l", BWL_SCRIPT_EXTEND_IF_MINE, { OWNED } },
-    [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p %h", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
-    [REDIS_QUEUE_REST]      = { "%S %Q %v %p %n %w %h", BWL_SCRIPT_QUEUE_REST, { QUEUE_STATUS } },
-    [REDIS_QUEUE_CANCEL]    = { "%S %Q %v %p %h %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
-    [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %Q %p %h",
-                                    BWL_SCRIPT_QUEUE_DISPATCH_NEXT,
-                                    { QUEUE_STATUS } },
-    [REDIS_QUEUE_REQUEUE]       = { "%S %Q %v %l %p %m %o %h",
-                                    BWL_SCRIPT_QUEUE_REQUEUE,
-                                    { QUEUE_STATUS } },
-    [REDIS_SHARE_TAKE] = { "%S %G %v %l %p - 0 0 %W", BWL_SCRIPT_SHARE_JOIN, { QUEUE_STATUS } },
+    [REDIS_QUEUE_RELEASE]   = { "%S %Q %v %p", BWL_SCRIPT_QUEUE_RELEASE, { QUEUE_STATUS } },
+    [REDIS_QUEUE_REST]      = { "%S %Q %v %p %n %w", BWL_SCRIPT_QUEUE_REST, { QUEUE_STATUS } },
+    [REDIS_QUEUE_CANCEL]    = { "%S %Q %v %p %M", BWL_SCRIPT_QUEUE_CANCEL, { QUEUE_STATUS } },
+    [REDIS_QUEUE_DISPATCH_NEXT] = { "%S %Q %p", BWL_SCRIPT_QUEUE_DISPATCH_NEXT, { QUEUE_STATUS } },
+    [REDIS_QUEUE_REQUEUE] = { "%S %Q %v %l %p %m %o", BWL_SCRIPT_QUEUE_REQUEUE, { QUEUE_STATUS } },
+    [REDIS_SHARE_TAKE]    = { "%S %G %v %l %p - 0 0 %W", BWL_SCRIPT_SHARE_JOIN, { QUEUE_STATUS } },
     [REDIS_SHARE_JOIN] = { "%S %G %v %l %p %m %n %x %W", BWL_SCRIPT_SHARE_JOIN, { QUEUE_STATUS } },
     [REDIS_SHARE_HEARTBEAT] = { "%S %G %v %p %n %M", BWL_SCRIPT_SHARE_HEARTBEAT, { QUEUE_STATUS } },
     [REDIS_SHARE_EXTEND]    = { "%S %G %v %l %p %g %N", BWL_SCRIPT_SHARE_EXTEND, { OWNED } },
@@ -243,7 +239,6 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
         return;
     case 'Q': bwl_queue_write_keys(writer, args); return;
     case 'G': bwl_queue_write_sharing_keys(writer, args); return;
-    case 'h': bwl_queue_write_sharers(writer, args); return;
     case 'g': bwl_resp_write_integer(writer, args->share.weight); return;
     case 'W':
         bwl_resp_write_integer(writer, args->share.weight);

@@ -114,11 +114,6 @@ static void write_key_of_lock(bwl_resp_writer *writer, const bwl_redis_command_a
     bwl_resp_write_bulk(writer, name, size);
 }
 
-void bwl_queue_write_sharers(bwl_resp_writer *writer, const bwl_redis_command_args *args)
-{
-    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
-}
-
 void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     bwl_resp_write_bulk(writer, args->key, args->key_size);
@@ -140,7 +135,7 @@ void bwl_queue_write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_comma
     bwl_resp_write_text(writer, "5");
     bwl_queue_write_keys_of_lock(writer, args);
     bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
-    bwl_queue_write_sharers(writer, args);
+    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
 }
 
 /* In lower case, the script counts no waiter as dead: see queue_serve.lua. */

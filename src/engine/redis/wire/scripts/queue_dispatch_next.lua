@@ -1,7 +1,7 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.  ARGV: 1 the
--- command that publishes, 2 the key of those who share the lock.  The waiters at the head of the queue get the lock, if it is free, or is shared and
+-- command that publishes.  The waiters at the head of the queue get the lock, if it is free, or is shared and
 -- they may share it.  1: done.  2: 64 waiters were removed, and there are more: run it again.
-local sharers = ARGV[2]
+local sharers = string.sub(KEYS[2], 1, -2) .. 'h'
 -- @include queue_read.lua
 -- @include queue_fence.lua
 -- @include queue_serve.lua

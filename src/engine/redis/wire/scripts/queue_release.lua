@@ -1,5 +1,5 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.
--- ARGV: 1 our value, 2 the command that publishes, 3 the key of those who share the lock.
+-- ARGV: 1 our value, 2 the command that publishes.
 -- 1: the lock had our value; the next waiter has it, or it is deleted.  2: it is deleted; 64 waiters were
 -- removed, and there are more.  0: the lock does not exist.  -1: it has another value.
 -- The usual cases come before the functions: to create them costs as much as the case itself.  Nobody waits,
@@ -37,7 +37,7 @@ elseif e[1] then
   redis.pcall('ZADD', KEYS[2], e[2], e[1])
   redis.pcall('PEXPIRE', KEYS[2], 60000)
 end
-local sharers = ARGV[3]
+local sharers = string.sub(KEYS[2], 1, -2) .. 'h'
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 local waiting = redis.pcall('ZCARD', KEYS[2])

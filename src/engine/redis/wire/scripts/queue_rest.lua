@@ -1,6 +1,5 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its heartbeats, 4 the counter of fences.
--- ARGV: 1 our value, 2 the command that publishes, 3 what is left of the rest in ms, 4 our user and host,
--- 5 the key of those who share the lock.
+-- ARGV: 1 our value, 2 the command that publishes, 3 what is left of the rest in ms, 4 our user and host.
 -- 1: the lock is a rest of our value, from an earlier command or from now on.  If nothing is left, and if
 -- the lock has another value: as queue_release.
 -- The rest is `b1:=`, the rest of our value, the ms that were left when it began, and ARGV[4].  It ends when
@@ -19,7 +18,7 @@ if left > 0 then
   redis.call('SET', KEYS[1], 'b1:=' .. string.sub(ARGV[1], 4) .. ' ' .. ms .. ' ' .. ARGV[4], 'PX', ms)
   return 1
 end
-local sharers = ARGV[5]
+local sharers = string.sub(KEYS[2], 1, -2) .. 'h'
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 -- @include queue_pass.lua

@@ -1,8 +1,9 @@
 -- A lock that clients share: L is a gate, `b1:~` and the count of its fence, and the key `sharers` has a member
 -- for each permit that is in use, with its end in ms of the server's clock as score.  A hold with a weight of w
 -- has w members: its value, its value and `:2`, and so on.  Without a gate, that key means nothing.
--- sharers is KEYS[5], or an argument of a script that can do without that key: while a slot moves, the server
--- refuses a script one of whose KEYS is missing.  nil: the script knows of no sharing.
+-- sharers is KEYS[5].  The scripts for a lock of one client make the name from that of the queue: while a slot
+-- moves, the server refuses a script one of whose KEYS is missing, and an exclusive lock needs no such key.
+-- nil: the script knows of no sharing.
 -- gate_of: the count of the gate, as text; nil: v is none.
 local function gate_of(v)
   return type(v) == 'string' and string.match(v, '^b1:~(%d+)$') or nil

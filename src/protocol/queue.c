@@ -509,7 +509,8 @@ static void yield(queue_state *q, bwl_ms now, bwl_effects *fx)
     send_command(q, YIELDING, REDIS_QUEUE_REQUEUE, now, fx);
 }
 
-static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
+/* The first attempt after a yield has no place in the queue, as that of an acquire. */
+static void acquire(queue_state *q, const bwl_command *cmd, bool is_first, bwl_effects *fx)
 {
     bwl_ms ttl_ms = q->provisional_ttl_ms > PROVISIONAL_TTL_MIN_MS ? q->provisional_ttl_ms
                                                                    : PROVISIONAL_TTL_MIN_MS;
@@ -524,6 +525,7 @@ static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
         return;
     }
     q->may_wait           = cmd->may_wait;
+    q->ticket             = is_first ? 0 : q->ticket;
     q->was_held           = false;
     q->fence              = 0;
     q->provisional_ttl_ms = bwl_ms_min(ttl_ms, q->lease_ms);
@@ -556,7 +558,7 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE || cmd->yields);
-        acquire(q, cmd, fx);
+        acquire(q, cmd, request->attempt == 1, fx);
         break;
     case BWL_EXTEND: /* replaces a confirmation in flight */
         assert(q->phase == HELD || q->phase == CONFIRMING);

@@ -379,8 +379,8 @@ enum { BOWLINE_TICKET_MAX = 384 }; /* bytes of a ticket, with the NUL */
  * With protocol queue and token, also with sync=, on one server, with Sentinel and in a cluster.
  * Other threads of the client that wait for the name go on waiting, for the client that imports it.
  * UNSUPPORTED, with the reason: other engines and protocols, a profile, token=.  USAGE: also while
- * another operation on the hold is under way.  LOST, UNKNOWN, UNREACHABLE, REFUSED, FORKED: as
- * bowline_extend, and blocks as that does.  One thread. */
+ * another operation on the hold is under way, and of a shared hold or permits.  LOST, UNKNOWN,
+ * UNREACHABLE, REFUSED, FORKED: as bowline_extend, and blocks as that does.  One thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_hold_export(bowline_hold *hold, char ret_ticket[BOWLINE_TICKET_MAX], bowline_error *reterr);
 

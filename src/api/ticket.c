@@ -171,6 +171,9 @@ static int check_hold(bwl_lock *lock, bowline_error *reterr)
                         "%s was acquired with once_ms or at_least_ms: only this client knows when "
                         "they end",
                         lock->base.name);
+    if (lock->base.hold.request.share.weight > 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "%s is shared: only an exclusive hold can be passed on", lock->base.name);
     int status = describe(&passed, lock, reterr);
     explicit_bzero(&passed, sizeof passed);
     return status;
@@ -266,6 +269,8 @@ int bowline_hold_import(bowline_hold **ret_hold, bowline_client *client, const c
     if (status == BOWLINE_OK && (o.once_ms != 0 || o.at_least_ms != 0))
         status = bwl_fail(reterr, BWL_STATUS_USAGE,
                           "a hold that is imported has neither once_ms nor at_least_ms");
+    if (status == BOWLINE_OK && o.mode != BOWLINE_EXCLUSIVE)
+        status = bwl_fail(reterr, BWL_STATUS_USAGE, "a hold that is imported is exclusive");
     if (status == BOWLINE_OK)
         status = read_ticket(&t, text, reterr);
     if (status < 0)

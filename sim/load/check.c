@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDING_MS = 1, RESTART_SLACK_MS = 100 };
+enum {
+    ROUNDING_MS      = 1,
+    RESTART_SLACK_MS = 100,
+    EXPIRED_MS       = 6000, /* two heartbeats, and a grant to a waiter that is gone */
+    LOOK_MS          = 20,
+};
 
 typedef enum check_class { CHECK_SEVERE, CHECK_MILD, CHECK_CLASSES } check_class;
 
@@ -22,6 +27,7 @@ struct check_hold {
     check_hold  *next;
     unsigned     name;
     sim_process *process;
+    check_share  share;
     uint64_t     fence;
     int64_t      since;    /* by the world's clock */
     int64_t      lease_ns; /* of its client */
@@ -30,23 +36,41 @@ struct check_hold {
     int64_t      ends; /* the latest time by that clock */
 };
 
+/* The greatest fence of a name.  All that share the lock at the same time have the same one. */
+typedef struct check_fence {
+    uint64_t number;
+    bool     is_shared;
+} check_fence;
+
 struct check_wait {
     check_wait  *next;
     unsigned     name;
     sim_process *process;
+    check_share  share;
     int64_t      since; /* by the world's clock */
     int64_t      until;
-    uint64_t     fence; /* the greatest that was known when it began */
+    check_fence  fence; /* the greatest that was known when it began */
     bool         is_alone;
     bool         is_import; /* `fence` is that of the hold */
     unsigned     overtaken;
+    int64_t      due_at; /* overtaken by one that shares: then it has the lock too; 0: was not */
 };
+
+/* The first waiter of a name could have the lock. */
+typedef struct check_first {
+    const check_wait *wait; /* NULL: there is none, or it cannot */
+    int64_t           wait_since;
+    int64_t           since;
+    int64_t expired_until; /* a hold has expired, and may stay on the servers until then */
+} check_first;
 
 static struct {
     check_rules  rules;
     check_wait  *waits;
     check_hold  *holds[CHECK_NAMES_MAX];
-    uint64_t     fences[CHECK_NAMES_MAX]; /* the greatest of each name */
+    check_fence  fences[CHECK_NAMES_MAX]; /* the greatest of each name */
+    check_first  firsts[CHECK_NAMES_MAX];
+    int64_t      looked_at; /* at the first waiters */
     check_faults faults[CHECK_CLASSES][CHECK_CLIENTS_MAX + 1];
     check_faults name_faults[CHECK_NAMES_MAX];
     int64_t      passed_until[CHECK_NAMES_MAX];
@@ -192,13 +216,14 @@ static bool is_alone(unsigned name, const sim_process *process)
     return true;
 }
 
-check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms)
+check_wait *check_waits(unsigned name, sim_process *process, check_share share, int64_t wait_ms)
 {
     check_wait *wait = bwl_room_for(1, sizeof *wait);
 
     *wait       = (check_wait){ .next     = check.waits,
                                 .name     = name,
                                 .process  = process,
+                                .share    = share,
                                 .since    = sim_now(),
                                 .until    = wait_ms < 0 ? SIM_NEVER : sim_now() + wait_ms * SIM_MS,
                                 .fence    = check.fences[name],
@@ -209,16 +234,22 @@ check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms)
 
 check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence)
 {
-    check_wait *wait = check_waits(name, process, 0);
+    check_wait *wait = check_waits(name, process, (check_share){ .weight = 0 }, 0);
 
-    wait->is_import = true;
-    wait->fence     = fence;
+    wait->is_import    = true;
+    wait->fence.number = fence;
     return wait;
 }
 
 void check_withdrawn(check_wait *wait)
 {
     wait->until = 0;
+}
+
+/* It is in the queue of the servers itself, and not behind other threads of its process. */
+static bool has_own_place(const check_wait *wait)
+{
+    return wait->share.weight > 0 || wait->is_alone || check.rules.turns == 0;
 }
 
 /* When the time of a wait is nearly up, its request may be withdrawn already. */
@@ -229,11 +260,30 @@ static void overtake(const check_wait *granted)
             w->since + check.rules.order_ns >= granted->since ||
             w->until - check.rules.order_ns <= sim_now())
             continue;
-        if (++w->overtaken > check.rules.turns)
-            check_fail("order: lock %u, %s has waited for %" PRId64 " ms, and %s for %" PRId64
-                       " ms was served before it",
+        bool     in_order = has_own_place(w) && has_own_place(granted);
+        unsigned most     = in_order ? 0 : check.rules.turns;
+        if (++w->overtaken <= most)
+            continue;
+        /* Its own grant may be on its way. */
+        if (w->share.weight > 0 && granted->share.weight > 0) {
+            w->due_at = w->due_at == 0 ? sim_now() + check.rules.order_ns : w->due_at;
+            continue;
+        }
+        check_fail("order: lock %u, %s has waited for %" PRId64 " ms, and %s for %" PRId64
+                   " ms was served before it",
+                   w->name, sim_process_name(w->process), (sim_now() - w->since) / SIM_MS,
+                   sim_process_name(granted->process), (sim_now() - granted->since) / SIM_MS);
+    }
+}
+
+static void look_at_overtaken(void)
+{
+    for (const check_wait *w = check.waits; w != NULL; w = w->next) {
+        if (w->due_at != 0 && sim_now() > w->due_at && w->until > sim_now())
+            check_fail("order: lock %u, %s has waited for %" PRId64
+                       " ms, and one that came later was served %" PRId64 " ms ago",
                        w->name, sim_process_name(w->process), (sim_now() - w->since) / SIM_MS,
-                       sim_process_name(granted->process), (sim_now() - granted->since) / SIM_MS);
+                       (sim_now() - w->due_at + check.rules.order_ns) / SIM_MS);
     }
 }
 
@@ -254,22 +304,25 @@ static bool relies(const check_hold *hold)
  * awaited the lock gets a greater fence than those that were known when its acquire began. */
 static void compare_fence(const check_wait *wait, uint64_t fence)
 {
-    bool     is_strict = check.rules.has_fences && check.rules.excludes;
-    bool     is_known  = check.rules.are_kept && wait->is_alone;
-    uint64_t least     = is_strict ? check.fences[wait->name] : wait->fence;
+    bool        is_strict = check.rules.has_fences && check.rules.excludes;
+    bool        is_known  = check.rules.are_kept && wait->is_alone;
+    check_fence last      = is_strict ? check.fences[wait->name] : wait->fence;
+    bool        is_shared = wait->share.weight > 0;
 
     if (wait->is_import) {
-        if (fence != wait->fence || (is_strict && fence < least))
+        if (fence != wait->fence.number || (is_strict && fence < last.number))
             check_fail("fence: lock %u, %s imported it with %" PRIu64 ", exported with %" PRIu64
                        ", after %" PRIu64,
-                       wait->name, sim_process_name(wait->process), fence, wait->fence, least);
+                       wait->name, sim_process_name(wait->process), fence, wait->fence.number,
+                       last.number);
         return;
     }
-    if ((is_strict || is_known) && fence <= least)
+    bool is_same = is_shared && last.is_shared && fence == last.number;
+    if ((is_strict || is_known) && fence <= last.number && !is_same)
         check_fail("fence: lock %u, %s got %" PRIu64 " after %" PRIu64, wait->name,
-                   sim_process_name(wait->process), fence, least);
-    if (fence > check.fences[wait->name])
-        check.fences[wait->name] = fence;
+                   sim_process_name(wait->process), fence, last.number);
+    if (fence > check.fences[wait->name].number)
+        check.fences[wait->name] = (check_fence){ .number = fence, .is_shared = is_shared };
 }
 
 /* What ends so late was renewed by another process of the server than the one that granted it. */
@@ -301,6 +354,20 @@ static void compare_lease(const check_hold *hold)
                    left_ns / SIM_US);
 }
 
+/* What has been in use since before the acquire began was in use when it was granted. */
+static void compare_permits(const check_wait *wait)
+{
+    unsigned used = wait->share.weight;
+
+    for (const check_hold *hold = check.holds[wait->name]; hold != NULL; hold = hold->next) {
+        if (relies(hold) && hold->since <= wait->since)
+            used += hold->share.weight;
+    }
+    if (check.rules.excludes && wait->share.limit > 0 && used > wait->share.limit)
+        check_fail("permits: lock %u, %s got permits when %u of %u were in use", wait->name,
+                   sim_process_name(wait->process), used, wait->share.limit);
+}
+
 check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
 {
     check_hold *hold = bwl_room_for(1, sizeof *hold);
@@ -308,6 +375,7 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
     *hold                   = (check_hold){ .next     = check.holds[wait->name],
                                             .name     = wait->name,
                                             .process  = wait->process,
+                                            .share    = wait->share,
                                             .fence    = fence,
                                             .since    = sim_now(),
                                             .lease_ns = left.lease_ns,
@@ -316,14 +384,27 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
     check.holds[wait->name] = hold;
     check.grants++;
     /* A grant that has ended before the process learns of it is no claim. */
-    if (relies(hold))
+    if (relies(hold)) {
         compare_fence(wait, fence);
+        compare_permits(wait);
+    }
+    check.firsts[wait->name].wait = NULL;
     compare_lease(hold);
     if (check.rules.order_ns != SIM_NEVER && !wait->is_import)
         overtake(wait);
     sim_trace(10, wait->name, fence);
     forget(wait);
     return hold;
+}
+
+/* The servers keep it for a little longer, and a heartbeat finds that it is over. */
+static void note_expiry(const check_hold *hold)
+{
+    int64_t      stays = hold->lease_ns / 50 + EXPIRED_MS * SIM_MS;
+    check_first *first = &check.firsts[hold->name];
+
+    if (!relies(hold) && sim_now() + stays > first->expired_until)
+        first->expired_until = sim_now() + stays;
 }
 
 void check_longest(check_hold *hold, int64_t max_ms)
@@ -352,6 +433,7 @@ void check_until(check_hold *hold, check_left left)
         check_fail("until: lock %u, %s holds it again after its end", hold->name,
                    sim_process_name(hold->process));
     hold->has_ended = hold->has_ended || !relies(hold);
+    note_expiry(hold);
     if (relies(hold) && left.until > hold->ends)
         check_fail("max-hold: lock %u, %s relies on it for %" PRId64 " us more than it may",
                    hold->name, sim_process_name(hold->process), (left.until - hold->ends) / SIM_US);
@@ -361,6 +443,7 @@ void check_over(check_hold *hold)
 {
     check_hold **link = &check.holds[hold->name];
 
+    note_expiry(hold);
     while (*link != hold)
         link = &(*link)->next;
     *link = hold->next;
@@ -441,15 +524,21 @@ void check_killed(const sim_process *process)
     }
 }
 
-/* At most one claim to each name. */
+/* At most one claim to each name, or claims of those that share it, with one fence. */
 static void compare(unsigned name)
 {
     const check_hold *first = NULL;
+    check_share       used  = { 0 };
 
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (!relies(hold))
             continue;
-        if (first != NULL) {
+        bool is_shared = first != NULL && first->share.weight > 0 && hold->share.weight > 0;
+        if (first != NULL && is_shared && first->fence != hold->fence)
+            check_fail("fence: lock %u is shared by %s with %" PRIu64 " and by %s with %" PRIu64,
+                       name, sim_process_name(first->process), first->fence,
+                       sim_process_name(hold->process), hold->fence);
+        if (first != NULL && !is_shared) {
             check_fail("mutual exclusion: lock %u is held by %s (fence %" PRIu64
                        ") and by %s (fence %" PRIu64 ")",
                        name, sim_process_name(first->process), first->fence,
@@ -457,7 +546,82 @@ static void compare(unsigned name)
             return;
         }
         first = hold;
+        if (hold->share.limit > 0) {
+            used.weight += hold->share.weight;
+            used.limit = hold->share.limit;
+        }
     }
+    if (used.weight > used.limit)
+        check_fail("permits: lock %u has %u in use, %u at most", name, used.weight, used.limit);
+}
+
+/* ---- the first waiter ------------------------------------------------------------------------ */
+
+/* NULL: there is none, or it may be another one on the servers. */
+static const check_wait *find_first(unsigned name)
+{
+    const check_wait *first = NULL;
+
+    for (const check_wait *wait = check.waits; wait != NULL; wait = wait->next) {
+        if (wait->name != name || wait->is_import)
+            continue;
+        if (!has_own_place(wait))
+            return NULL;
+        if (wait->until > wait->since && (first == NULL || wait->since <= first->since))
+            first = wait;
+    }
+    return first != NULL && first->until - check.rules.woken_ns > sim_now() ? first : NULL;
+}
+
+static bool fits(const check_wait *wait)
+{
+    unsigned used = 0;
+
+    if (sim_now() < check.passed_until[wait->name])
+        return false;
+    for (const check_hold *hold = check.holds[wait->name]; hold != NULL; hold = hold->next) {
+        if (relies(hold) && (hold->share.weight == 0 || wait->share.weight == 0))
+            return false;
+        used += relies(hold) ? hold->share.weight : 0;
+    }
+    return wait->share.limit == 0 || used + wait->share.weight <= wait->share.limit;
+}
+
+static bool is_undisturbed(unsigned name, int64_t since)
+{
+    for (unsigned i = 0; i < CHECK_CLIENTS_MAX; i++) {
+        if (!check_is_calm(i, since, true))
+            return false;
+    }
+    return check_is_name_calm(name, since) && since >= check.firsts[name].expired_until &&
+           since - check.closed_at > EXPIRED_MS * SIM_MS;
+}
+
+/* The time does not begin before nothing disturbs: what ends then is waited for. */
+static void look_at_first(unsigned name)
+{
+    check_first      *first = &check.firsts[name];
+    const check_wait *wait  = find_first(name);
+    bool              may   = wait != NULL && fits(wait) && is_undisturbed(name, sim_now());
+
+    if (!may || wait != first->wait || wait->since != first->wait_since) {
+        first->wait       = may ? wait : NULL;
+        first->wait_since = may ? wait->since : 0;
+        first->since      = sim_now();
+    } else if (sim_now() - first->since > check.rules.woken_ns) {
+        check_fail("woken: lock %u, %s could have it for %" PRId64 " ms, and waits", name,
+                   sim_process_name(wait->process), (sim_now() - first->since) / SIM_MS);
+    }
+}
+
+static void look_at_waits(void)
+{
+    if (sim_now() - check.looked_at < LOOK_MS * SIM_MS)
+        return;
+    check.looked_at = sim_now();
+    look_at_overtaken();
+    for (unsigned i = 0; check.rules.woken_ns != SIM_NEVER && i < CHECK_NAMES_MAX; i++)
+        look_at_first(i);
 }
 
 bool check_step(void)
@@ -466,5 +630,6 @@ bool check_step(void)
         if (check.holds[i] != NULL && check.holds[i]->next != NULL)
             compare(i);
     }
+    look_at_waits();
     return check.failure[0] == '\0';
 }

@@ -30,6 +30,10 @@ typedef struct check_rules {
     int64_t  order_ns;
     unsigned turns;
 
+    /* A lock goes to the next waiter within this time if nothing disturbs its clients, and no hold
+     * has just expired; SIM_NEVER: that is not promised. */
+    int64_t woken_ns;
+
     /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: no
      * process relies on it for longer.  NULL: that is not known. */
     int64_t (*left_ns)(unsigned name);
@@ -40,6 +44,13 @@ typedef struct check_rules {
 
 typedef struct check_hold check_hold; /* a claim to hold a lock */
 typedef struct check_wait check_wait; /* an acquire that has not ended */
+
+/* How an acquire wants to share the lock: so many permits, and so many may be in use with them.
+ * weight 0: with nobody; limit 0: any number. */
+typedef struct check_share {
+    unsigned weight;
+    unsigned limit;
+} check_share;
 
 /* The time that is left of a hold, by the boot clock of its process.  Time passes while the library
  * is asked: the process relies on `until`, and the library may have meant `latest`. */
@@ -81,7 +92,7 @@ bool check_is_calm(unsigned client, int64_t since, bool mild);
 /* ---- claims ---------------------------------------------------------------------------------- */
 
 /* An acquire or a yield begins, for wait_ms (below 0: without a limit). */
-check_wait *check_waits(unsigned name, sim_process *process, int64_t wait_ms);
+check_wait *check_waits(unsigned name, sim_process *process, check_share share, int64_t wait_ms);
 /* An import begins, of a hold with this fence: it is the same period of holding. */
 check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence);
 /* It may lose its place from now on. */

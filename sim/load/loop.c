@@ -4,6 +4,7 @@
 #include "sim/kernel/descriptor.h"
 #include "sim/load/forked.h"
 #include "sim/load/periods.h"
+#include "sim/load/shares.h"
 #include "sim/load/tickets.h"
 
 #include <assert.h>
@@ -32,6 +33,7 @@ typedef struct activity {
     bowline_hold      *hold;
     check_hold        *claim;
     check_wait        *wait;
+    check_share        share;
     int                lost_fd; /* -1: not asked for */
     bool               was_cancelled;
     bool               had_ended; /* RELEASING: the hold, before */
@@ -144,7 +146,8 @@ static void begin_acquire(loop *c, activity *a)
     a->next_at     = cancel_at(c, 16, 3000);
     begin_call(c, a, "bowline_acquire", options.wait_ms);
     load_period_options(c->program, a->name, &options, &a->call);
-    a->wait = check_waits(a->name, c->program->process, options.wait_ms);
+    a->share = load_draw_share(c->program, a->name, &options);
+    a->wait  = check_waits(a->name, c->program->process, a->share, options.wait_ms);
     if (has_begun(c, a, ACTIVITY_ACQUIRING,
                   bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
                                         &options, &error),
@@ -241,7 +244,7 @@ static void begin_yield(loop *c, activity *a)
     drop_claim(a);
     c->program->counts->yields++;
     begin_call(c, a, "bowline_yield", wait_ms);
-    a->wait = check_waits(a->name, c->program->process, wait_ms);
+    a->wait = check_waits(a->name, c->program->process, a->share, wait_ms);
     if (has_begun(c, a, ACTIVITY_YIELDING, bowline_yield_start(&a->op, a->hold, wait_ms, &error),
                   &error)) {
         a->next_at = cancel_at(c, 16, 3000);
@@ -355,7 +358,7 @@ static void fork_child(loop *c)
 
 static void pass_on(loop *c, activity *a)
 {
-    bool is_over = load_export(c->program, a->hold, a->name);
+    bool is_over = load_export(c->program, a->hold, a->share, a->name);
 
     c->has_blocked = true;
     if (!is_over) {
@@ -380,6 +383,7 @@ static void import(loop *c, activity *a)
     a->hold        = taken.hold;
     a->claim       = taken.claim;
     a->name        = taken.name;
+    a->share       = (check_share){ .weight = 0 };
     a->max_hold_ms = taken.max_hold_ms;
     bowline_hold_set_data(a->hold, a);
     plan_release(c, a);

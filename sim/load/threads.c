@@ -3,6 +3,7 @@
 #include "lab/base/memory.h"
 #include "sim/load/forked.h"
 #include "sim/load/periods.h"
+#include "sim/load/shares.h"
 #include "sim/load/tickets.h"
 
 #include <assert.h>
@@ -21,6 +22,7 @@ typedef struct worker {
     load_call     call;
     unsigned      pauses; /* of the process, when it began */
     check_wait   *wait;
+    check_share   share;
 } worker;
 
 static void begin(worker *w, const char *what, int64_t wait_ms)
@@ -80,7 +82,8 @@ static bool acquire(worker *w)
     w->max_hold_ms = options.max_hold_ms;
     begin(w, "bowline_acquire", options.wait_ms);
     load_period_options(p, w->name, &options, &w->call);
-    w->wait    = check_waits(w->name, p->process, options.wait_ms);
+    w->share   = load_draw_share(p, w->name, &options);
+    w->wait    = check_waits(w->name, p->process, w->share, options.wait_ms);
     int status = bowline_acquire(&w->hold, p->client, load_lock_name(w->name), &options,
                                  load_draw(p, 2) == 0 ? NULL : &error);
     p->counts->acquires++;
@@ -104,7 +107,7 @@ static bool yield(worker *w)
     drop_claim(w);
     begin(w, "bowline_yield", wait_ms);
     p->counts->yields++;
-    w->wait    = check_waits(w->name, p->process, wait_ms);
+    w->wait    = check_waits(w->name, p->process, w->share, wait_ms);
     int status = bowline_yield(w->hold, wait_ms, &error);
     if (status == BOWLINE_OK)
         claim(w);
@@ -179,7 +182,7 @@ static void release(worker *w)
 /* True: it does not hold the lock any more. */
 static bool pass_on(worker *w)
 {
-    if (!load_export(w->program, w->hold, w->name))
+    if (!load_export(w->program, w->hold, w->share, w->name))
         return false;
     drop_claim(w);
     return true;
@@ -196,6 +199,7 @@ static bool import(worker *w)
     w->hold        = taken.hold;
     w->claim       = taken.claim;
     w->name        = taken.name;
+    w->share       = (check_share){ .weight = 0 };
     w->max_hold_ms = taken.max_hold_ms;
     return true;
 }

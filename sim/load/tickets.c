@@ -150,7 +150,7 @@ static void end(load_program *program, const load_call *call, unsigned pauses, i
         load_check_time(program, call);
 }
 
-bool load_export(load_program *program, bowline_hold *hold, unsigned name)
+bool load_export(load_program *program, bowline_hold *hold, check_share share, unsigned name)
 {
     char          text[BOWLINE_TICKET_MAX] = "";
     bowline_error error                    = { 0 };
@@ -160,8 +160,8 @@ bool load_export(load_program *program, bowline_hold *hold, unsigned name)
 
     program->counts->exports++;
     int status = bowline_hold_export(hold, text, &error);
-    if (!can_export(program)) {
-        call.also = BOWLINE_UNSUPPORTED;
+    if (!can_export(program) || share.weight > 0) {
+        call.also = share.weight > 0 ? BOWLINE_USAGE : BOWLINE_UNSUPPORTED;
         if (status == BOWLINE_OK)
             check_fail("ticket: %s: a hold that cannot be passed on is exported",
                        sim_process_name(program->process));

@@ -30,8 +30,9 @@ int64_t load_ticket_pause_ms(const load_program *program);
 /* The text has a part of a ticket that must stay secret. */
 bool load_tells_ticket(const char *text);
 
-/* Blocks.  True: the hold is freed, and the program must not rely on it. */
-bool load_export(load_program *program, bowline_hold *hold, unsigned name);
+/* Blocks.  True: the hold is freed, and the program must not rely on it.  A hold that shares its
+ * lock is not exported. */
+bool load_export(load_program *program, bowline_hold *hold, check_share share, unsigned name);
 
 /* Blocks, for wait_ms and a reply.  True: the program relies on it.  False: it failed. */
 bool load_import(load_program *program, int64_t wait_ms, load_imported *ret_imported);

@@ -39,25 +39,24 @@ const char *sim_fault_name(plan_fault_kind kind)
 
 enum {
     SYNC_LEASE_MS = 900, /* with sync=, a reply may take 250 ms at least */
-    WAIT_LATE_MS  = 250, /* and WAIT may end so late */
-    SYNC_LAG_MS   = 10,  /* a replica that is never later acknowledges every lock in time */
 
     BACKLOG_MAX = 1 << 20,
 
     QUIET_MS     = 30000,  /* see make_quiet */
     QUIET_MAX_MS = 600000, /* a longer world stays as it is; so do draw_tickets, draw_periods */
 
-    PERIOD_MIN_MS = 300,
-    PERIOD_MAX_MS = 20000,
-    WAITED_MAX_MS = 240000, /* by all that wait for a lock with a period, one after the other */
+    PERIOD_MIN_MS   = 300,
+    PERIOD_MAX_MS   = 20000,
+    SHARE_LIMIT_MAX = 6,
 
-    GRACE_MS = 30000, /* pauses between attempts to connect; a failover */
+    WAITED_MAX_MS = 240000, /* by all that wait for a lock with a period, one after the other */
 };
 
 /* Any numbers. */
 #define FORKS   UINT64_C(0x666f726b)
 #define TICKETS UINT64_C(0x7469636b)
 #define PERIODS UINT64_C(0x70657269)
+#define SHARES  UINT64_C(0x73686172)
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -259,26 +258,6 @@ static void draw_faults(sim_plan *plan, uint64_t *seed)
     sort_faults(plan);
 }
 
-static uint32_t longest_lease_ms(const sim_plan *plan)
-{
-    uint32_t longest = 0;
-
-    for (unsigned i = 0; i < plan->clients_count; i++) {
-        if (plan->clients[i].load.lease_ms > longest)
-            longest = plan->clients[i].load.lease_ms;
-    }
-    return longest;
-}
-
-static bool has(const sim_plan *plan, plan_fault_kind kind)
-{
-    for (unsigned i = 0; i < plan->faults_count; i++) {
-        if (plan->faults[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
 static bool has_only(const sim_plan *plan, plan_fault_kind kind)
 {
     for (unsigned i = 0; i < plan->faults_count; i++) {
@@ -347,7 +326,7 @@ static void harm_locks(sim_plan *plan, uint64_t *seed)
     for (unsigned count = 16; count > 0; count--) {
         bool        is_taken = draw(seed, 2) == 0;
         plan_fault *fault = add_fault(plan, is_taken ? FAULT_LOCK_TAKEN : FAULT_LOCK_DENIED, seed);
-        fault->length_ms  = longest_lease_ms(plan) * (is_taken ? 9 : 4) / 8 + SYNC_LEASE_MS;
+        fault->length_ms = sim_plan_longest_lease_ms(plan) * (is_taken ? 9 : 4) / 8 + SYNC_LEASE_MS;
         /* A foreign value in a lock that the others want, too; the other locks stay calm. */
         fault->amount = fault->amount % 2 + (is_taken ? 0 : CHECK_NAMES_MAX / 2);
     }
@@ -374,9 +353,10 @@ static void forbid_info(sim_plan *plan, uint64_t *seed)
 /* A restart without data, after the fences were lost once before: they come from the clock then. */
 static void add_flushes(sim_plan *plan, uint64_t *seed)
 {
-    bool forgets = plan->servers.disk != SIM_DISK_ALWAYS &&
-                   (plan->servers.topology == SIM_SINGLE || plan->servers.topology == SIM_SYNC) &&
-                   (has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER));
+    bool forgets =
+        plan->servers.disk != SIM_DISK_ALWAYS &&
+        (plan->servers.topology == SIM_SINGLE || plan->servers.topology == SIM_SYNC) &&
+        (sim_plan_has(plan, FAULT_SERVER_KILLED) || sim_plan_has(plan, FAULT_SERVER_POWER));
 
     if (!forgets || plan->faults_count == PLAN_FAULTS_MAX)
         return;
@@ -482,13 +462,6 @@ static void draw_urls(sim_plan *plan, uint64_t *seed)
     }
 }
 
-/* Without faults, an operation of a few requests ends in this time: the first one of a connection
- * is behind its handshake, and replicas may be late. */
-static int64_t answer_ns(const sim_plan *plan)
-{
-    return 40 * plan->network.delay_max_ns + 200 * SIM_MS + 2 * plan->servers.lag_ns;
-}
-
 /* What a topology asks of the programs. */
 static void adapt_clients(sim_plan *plan)
 {
@@ -500,9 +473,9 @@ static void adapt_clients(sim_plan *plan)
         if (plan->sync > 0 && load->lease_ms < SYNC_LEASE_MS)
             load->lease_ms = SYNC_LEASE_MS;
         if (plan->sync > 0)
-            load->late_ms = WAIT_LATE_MS;
+            load->late_ms = PLAN_WAIT_LATE_MS;
         load->reply_ms   = load->lease_ms / 3;
-        load->calm_ms    = (uint32_t)(answer_ns(plan) / SIM_MS);
+        load->calm_ms    = (uint32_t)(sim_plan_answer_ns(plan) / SIM_MS);
         load->has_breaks = plan->has_breaks;
     }
 }
@@ -523,7 +496,7 @@ static void draw_forks(sim_plan *plan)
 static void draw_tickets(sim_plan *plan)
 {
     uint64_t dice     = plan->seed ^ TICKETS;
-    uint32_t shortest = longest_lease_ms(plan);
+    uint32_t shortest = sim_plan_longest_lease_ms(plan);
     bool     breaks   = has_only(plan, FAULT_RESET);
 
     for (unsigned i = 0; i < plan->clients_count; i++) {
@@ -547,7 +520,8 @@ static void draw_periods(sim_plan *plan)
     unsigned waiters = 0;
     bool     may     = draw(&dice, 4) == 0 && plan->length_ms <= QUIET_MAX_MS &&
                plan->servers.topology != SIM_REDLOCK && !plan->has_breaks &&
-               !has(plan, FAULT_SERVER_CLOCK) && !has(plan, FAULT_SERVER_CLOCK_FORWARD);
+               !sim_plan_has(plan, FAULT_SERVER_CLOCK) &&
+               !sim_plan_has(plan, FAULT_SERVER_CLOCK_FORWARD);
 
     for (unsigned i = 0; i < plan->clients_count; i++) {
         const load_plan *load = &plan->clients[i].load;
@@ -559,6 +533,19 @@ static void draw_periods(sim_plan *plan)
         between(&dice, PERIOD_MIN_MS, most_ms > PERIOD_MAX_MS ? PERIOD_MAX_MS : most_ms);
     for (unsigned i = 0; may && i < plan->clients_count; i++)
         plan->clients[i].load.period_ms = period_ms;
+}
+
+/* Likewise.  All clients have a protocol that shares. */
+static void draw_shares(sim_plan *plan)
+{
+    uint64_t dice  = plan->seed ^ SHARES;
+    bool     may   = draw(&dice, 4) == 0 && plan->servers.topology != SIM_REDLOCK;
+    uint32_t limit = (uint32_t)between(&dice, 1, SHARE_LIMIT_MAX);
+
+    for (unsigned i = 0; i < plan->clients_count; i++)
+        may = may && plan->clients[i].has_fence;
+    for (unsigned i = 0; may && i < plan->clients_count; i++)
+        plan->clients[i].load.share_limit = limit;
 }
 
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
@@ -596,104 +583,5 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     draw_forks(ret_plan);
     draw_tickets(ret_plan);
     draw_periods(ret_plan);
-}
-
-/* The new primary has every lock: all replicas have it, or the best of them, which was chosen by an
- * administrator who sees them all. */
-static bool survives_failover(const sim_plan *plan)
-{
-    bool all_run = plan->servers.topology == SIM_SYNC && !has(plan, FAULT_SERVER_KILLED) &&
-                   !has(plan, FAULT_SERVER_POWER) && !has(plan, FAULT_SERVER_STOPPED);
-
-    return plan->sync > 0 && (plan->sync == plan->servers.replicas || all_run) &&
-           !has(plan, FAULT_SERVER_CLOCK) && plan->servers.disk == SIM_DISK_ALWAYS;
-}
-
-static bool may_fail_over(const sim_plan *plan)
-{
-    bool by_itself = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER) ||
-                     has(plan, FAULT_SERVER_STOPPED) || has(plan, FAULT_SERVERS_CUT);
-
-    switch (plan->servers.topology) {
-    case SIM_SYNC: return has(plan, FAULT_FAILOVER);
-    case SIM_SENTINEL: return by_itself || has(plan, FAULT_FAILOVER);
-    case SIM_CLUSTER: /* a failover by hand loses nothing, but the clocks must agree */
-        return (plan->servers.replicas > 0 && by_itself) || has(plan, FAULT_SERVER_CLOCK);
-    case SIM_SINGLE:
-    case SIM_REDLOCK:
-    case SIM_TOPOLOGIES_END: break;
-    }
-    return false;
-}
-
-/* What the servers acknowledged is lost. */
-static bool loses(const sim_plan *plan)
-{
-    bool restarts = has(plan, FAULT_SERVER_KILLED) || has(plan, FAULT_SERVER_POWER);
-
-    if (has(plan, FAULT_DATA_FLUSHED))
-        return true;
-    if (may_fail_over(plan) && !survives_failover(plan))
-        return true;
-    /* A restarted server has no vote for a lease. */
-    return restarts && plan->servers.disk != SIM_DISK_ALWAYS &&
-           plan->servers.topology != SIM_REDLOCK;
-}
-
-/* A server that has lost its data, or a new primary, draws fences from its clock: they grow also
- * then.  But two primaries may grant locks for a while. */
-static bool keeps_fences(const sim_plan *plan)
-{
-    if (plan->has_breaks || has(plan, FAULT_SERVER_CLOCK))
-        return false;
-    switch (plan->servers.topology) {
-    case SIM_SINGLE: return true;
-    case SIM_SYNC: return !has(plan, FAULT_SERVER_CLOCK_FORWARD);
-    case SIM_CLUSTER: return plan->servers.replicas == 0 && !has(plan, FAULT_SERVER_CLOCK_FORWARD);
-    case SIM_SENTINEL:
-    case SIM_REDLOCK:
-    case SIM_TOPOLOGIES_END: break;
-    }
-    return false;
-}
-
-/* Without faults no reply is late, and no replica later than WAIT allows.  (A replica whose backlog
- * was too short is away for a moment.) */
-static bool is_steady(const sim_plan *plan)
-{
-    return plan->network.slow_in == 0 && plan->servers.replicas_min == 0 &&
-           (plan->sync == 0 || plan->servers.lag_ns <= SYNC_LAG_MS * SIM_MS);
-}
-
-int64_t sim_plan_grace_ms(const sim_plan *plan)
-{
-    return GRACE_MS + 3 * (int64_t)longest_lease_ms(plan);
-}
-
-check_rules sim_plan_rules(const sim_plan *plan)
-{
-    bool have_fences = true;
-    bool is_calm     = plan->faults_count == 0 && plan->network.slow_in == 0;
-
-    for (unsigned i = 0; i < plan->clients_count; i++)
-        have_fences = have_fences && plan->clients[i].has_fence;
-    return (check_rules){
-        .excludes   = !loses(plan) && !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks,
-        .has_fences = have_fences,
-        .are_kept   = have_fences && keeps_fences(plan),
-        .order_ns   = is_calm && have_fences && plan->sync == 0 ? answer_ns(plan) : SIM_NEVER,
-        .grace_ns   = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
-        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
-    };
-}
-
-unsigned sim_plan_copies(const sim_plan *plan)
-{
-    bool is_kept = !loses(plan) && !may_fail_over(plan) && !has(plan, FAULT_SERVER_CLOCK) &&
-                   !has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks;
-
-    if (!is_kept || plan->servers.disk != SIM_DISK_ALWAYS ||
-        plan->servers.topology == SIM_CLUSTER || strstr(plan->clients[0].url, "profile=") != NULL)
-        return 0;
-    return plan->servers.topology == SIM_REDLOCK ? plan->servers.primaries / 2 + 1 : 1 + plan->sync;
+    draw_shares(ret_plan);
 }

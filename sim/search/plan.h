@@ -11,7 +11,12 @@
 
 #include <stdio.h>
 
-enum { PLAN_CLIENTS_MAX = CHECK_CLIENTS_MAX, PLAN_FAULTS_MAX = 64, PLAN_URL_MAX = 160 };
+enum {
+    PLAN_CLIENTS_MAX  = CHECK_CLIENTS_MAX,
+    PLAN_FAULTS_MAX   = 64,
+    PLAN_URL_MAX      = 160,
+    PLAN_WAIT_LATE_MS = 250, /* with sync=, WAIT may end so late */
+};
 
 typedef enum plan_fault_kind {
     FAULT_CLIENT_STOPPED = 1, /* SIGSTOP and SIGCONT */
@@ -84,6 +89,13 @@ typedef struct sim_plan {
 
 /* The plan of a seed.  `only`: of this topology; 0: of any. */
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only);
+
+bool     sim_plan_has(const sim_plan *plan, plan_fault_kind kind);
+uint32_t sim_plan_longest_lease_ms(const sim_plan *plan);
+
+/* Without faults, an operation of a few requests ends in this time: the first one of a connection
+ * is behind its handshake, and replicas may be late. */
+int64_t sim_plan_answer_ns(const sim_plan *plan);
 
 /* The effects of a fault are over so long after it, with the leases that it has left behind. */
 int64_t sim_plan_grace_ms(const sim_plan *plan);

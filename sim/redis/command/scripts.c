@@ -6,6 +6,7 @@
 #include "sim/redis/script/script.h"
 
 #include <ctype.h>
+#include <string.h>
 
 /* False: an error was replied. */
 static bool take_key_count(model_call *call, size_t *ret_keys)
@@ -33,14 +34,34 @@ static uint64_t hash_of(model_text text)
     return model_hash(text.at, text.size);
 }
 
-/* The first argument is the value of the first key. */
+enum { SHARES_KEY = 5 /* of a script: the members of a lock that clients share */ };
+
+/* The first argument is one of those that share the lock. */
+static bool shares(model_call *call, size_t keys)
+{
+    const model_value *value = model_find_any(call, call->argv[2 + SHARES_KEY]);
+    double             ends_ms;
+
+    return value != NULL && value->type == MODEL_ZSET &&
+           model_zset_score(value, call->argv[3 + keys], &ends_ms) &&
+           ends_ms > (double)model_now_ms(call->server);
+}
+
+/* The first argument is the value of the first key, or shares it. */
 static bool owns(model_call *call, size_t keys)
 {
+    static const char gate[] = "b1:~";
+
     if (keys == 0 || call->argc <= 3 + keys)
         return false;
     const model_value *value = model_find_any(call, call->argv[3]);
-    return value != NULL && value->type == MODEL_STRING &&
-           model_text_equal(model_bytes_text(&value->as.string), call->argv[3 + keys]);
+    if (value == NULL || value->type != MODEL_STRING)
+        return false;
+    model_text text = model_bytes_text(&value->as.string);
+    if (keys >= SHARES_KEY && text.size >= sizeof gate - 1 &&
+        memcmp(text.at, gate, sizeof gate - 1) == 0)
+        return shares(call, keys);
+    return model_text_equal(text, call->argv[3 + keys]);
 }
 
 /* Behind the release of a value its connection sends nothing but that release about it. */

@@ -1,0 +1,13 @@
+/*
+ * shares.h -- locks that the programs of a world share: how each acquire wants its lock.
+ *
+ * Some names have exclusive and shared holds, some have permits of one limit, and some have all of
+ * them.  check.h compares what the programs then rely on.
+ */
+#pragma once
+
+#include "sim/load/program.h"
+
+/* Draws how an acquire of the name shares the lock: with nobody in a world without shares, and for
+ * a name with a period. */
+check_share load_draw_share(load_program *program, unsigned name, bowline_acquire_options *options);

@@ -219,6 +219,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
                                .row           = row,
                                .is_default    = target.is_default,
                                .has_period    = target.protocol != NULL && target.protocol->rests,
+                               .is_shared     = target.protocol != NULL && target.protocol->shares,
                                .why_no_ticket = bwl_why_not_passed(engine, target.protocol, rules),
                                .renews        = row.renews && settings->renews,
                                .lease_ms      = engine->has_lease ? settings->lease_ms : 0,

@@ -38,6 +38,7 @@ typedef struct caps {
     char        risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
     bool        is_default;           /* the URL does not name the protocol                */
     bool        has_period;           /* a lock can stay taken after its release */
+    bool        is_shared;            /* a lock can have several holders: shared, permits */
     const char *why_no_ticket;        /* a constant; NULL: a hold can be passed on */
     bool        renews;               /* that of the row, unless the URL has renew=off     */
     int64_t     lease_ms;             /* 0: no lease                                       */

@@ -72,6 +72,10 @@ static const rights_feature table[] = {
         .words    = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
         .commands = SCRIPTS " +get +pttl +set +del +time",
         KEY_LOCK },
+    { .name     = "sharing",
+      .words    = "shared holds and permits, in addition to the lock",
+      .commands = SCRIPTS " +zrange +zremrangebyscore +pexpireat",
+      .keys     = RIGHTS_KEYS_QUEUE },
     { .name     = "status",
       .words    = "query the holder of a lock and list the held names, in addition to the lock",
       .commands = SCRIPTS " +type +getrange +pttl +scan +dbsize", /* and more: see fill_in */

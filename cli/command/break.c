@@ -122,6 +122,9 @@ static int cannot_break(const break_job *j, failure *reterr)
     } else if (strncmp(j->look.settings.url, "redlock", 7) == 0) {
         why  = words_of("it is on a majority of several servers and ends with its lease or holder");
         hint = words_of("stop the holder, or wait until the lease ends: redlock.md");
+    } else if (h->sharers != 0) {
+        why  = words_of("clients share it, and each share ends with its client or its lease");
+        hint = words_of("stop the clients that bowline who shows, or wait until the lease ends");
     } else if (h->foreign != 0) {
         why  = words_of("its value is not of this protocol: it may be anything");
         hint = words_of("if another program owns the lock, add ?profile= or ?protocol= to the URL");

@@ -40,6 +40,7 @@ static void write_json(const caps *c)
     json_text("loss", row->loss);
     json_text("crash", row->crash);
     json_flag("period", c->has_period);
+    json_flag("shared", c->is_shared);
     json_flag("ticket", c->why_no_ticket == NULL);
     if (c->lease_ms > 0)
         json_number("lease_ms", c->lease_ms);
@@ -79,6 +80,8 @@ static void write_text(const caps *c)
     write_line("period", c->has_period
                              ? "the server keeps a lock taken for --once-per and --at-least"
                              : "none: --once-per and --at-least are refused");
+    write_line("shared", c->is_shared ? "by -s, and by --permits up to their limit"
+                                      : "none: -s and --permits are refused");
     write_line("ticket", c->why_no_ticket == NULL
                              ? "bowline hold --ticket passes the lock on to another client"
                              : words_of("none: %s", c->why_no_ticket).text);

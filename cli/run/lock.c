@@ -454,7 +454,8 @@ static int take(job *j, failure *reterr)
          &op, j->client, j->options.name,
          BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
                          .lease_ms = s->lease_ms, .once_ms = once_ms(&j->options.period),
-                         .at_least_ms = j->options.period.at_least_ms),
+                         .at_least_ms = j->options.period.at_least_ms, .mode = j->options.share.mode,
+                         .permits = j->options.share.permits, .limit = j->options.share.limit),
          &error);
     if (status < 0)
         return acquire_failed(j, &w, status, &error, reterr);

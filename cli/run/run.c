@@ -77,6 +77,16 @@ static bool export_number(const char *variable, bool is_there, uint64_t number)
     return setenv(variable, words_of("%llu", (unsigned long long)number).text, 1) == 0;
 }
 
+static bool export_mode(const share *s)
+{
+    bool has_permits = s->mode == BOWLINE_PERMITS;
+
+    return (s->mode == BOWLINE_EXCLUSIVE
+                ? unsetenv("BOWLINE_MODE") == 0
+                : setenv("BOWLINE_MODE", has_permits ? "permits" : "shared", 1) == 0) &&
+           export_number("BOWLINE_PERMITS", has_permits, s->permits);
+}
+
 /* The command does not get the password of BOWLINE_URL.  It gets the rest of the URL, so that a
  * bowline inside the command fails at the server and does not silently lock elsewhere. */
 static int export_environment(const job *j, failure *reterr)
@@ -94,6 +104,7 @@ static int export_environment(const job *j, failure *reterr)
     is_done = is_done && setenv("BOWLINE_NAME", j->options.name, 1) == 0;
     is_done = is_done && nested_export(j->lock);
     is_done = is_done && export_number("BOWLINE_FENCE", fence != 0, fence);
+    is_done = is_done && export_mode(&j->options.share);
     is_done =
         is_done && export_number("BOWLINE_DEADLINE_MS", left_ms != INT64_MAX, (uint64_t)left_ms);
     if (is_done)

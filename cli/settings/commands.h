@@ -48,6 +48,10 @@
     X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                \
     X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it, too")
 
+#define SHARE_OPTIONS(X)                                                               \
+    X(SHARED, 's', "shared", NULL, "share the lock with others that have this option") \
+    X(PERMITS, 0, "permits", "K/N", "hold K permits, while at most N are in use")
+
 #define URL_FILE_OPTION(X) \
     X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")
 
@@ -65,6 +69,7 @@
     X(ONCE_PER, 0, "once-per", "TIME", "run it once per TIME among all hosts; implies -n")    \
     X(AT_LEAST, 0, "at-least", "TIME", "keep the lock for at least TIME from now")            \
     X(RETRY_FAILED, 0, "retry-failed", NULL, "if COMMAND fails, the next may run at once")    \
+    SHARE_OPTIONS(X)                                                                          \
     X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
     X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
     X(MAX_HOLD, 0, "max-hold", "TIME", "stop COMMAND and release the lock after TIME")        \
@@ -91,6 +96,7 @@
     X(MAX_HOLD, 0, "max-hold", "TIME", "release the lock after TIME")                      \
     WAIT_OPTIONS(X)                                                                        \
     X(SKIP, 0, "skip", NULL, "if not acquired, print \"exit 0\"; implies -n unless -w")    \
+    SHARE_OPTIONS(X)                                                                       \
     X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")       \
     X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")             \
     X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                             \
@@ -136,7 +142,7 @@
 /* The features of doctor/rights.c. */
 #define ACL_FEATURES                                                                        \
     "queue|token|redisson|symfony|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|" \
-    "set-nx-ex|setnx-expire-watch|stamp|status|doctor|update"
+    "set-nx-ex|setnx-expire-watch|stamp|sharing|status|doctor|update"
 
 #define CAPS_OPTION_MAP(X)                             \
     URL_FILE_OPTION(X)                                 \

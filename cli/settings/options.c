@@ -280,6 +280,26 @@ static int read_until(const char **ret_event, const char *value, failure *reterr
     return 0;
 }
 
+/* "2/5": two of five. */
+static int read_permits(share *ret_share, const char *value, failure *reterr)
+{
+    const char *slash   = strchr(value, '/');
+    size_t      digits  = strspn(value, "0123456789");
+    bool        is_pair = slash == value + digits && digits > 0 && slash[1] != '\0' &&
+                   slash[1 + strspn(slash + 1, "0123456789")] == '\0';
+    long long permits = is_pair ? strtoll(value, NULL, 10) : 0;
+    long long limit   = is_pair ? strtoll(slash + 1, NULL, 10) : 0;
+
+    if (permits < 1 || permits > BOWLINE_PERMITS_MAX || limit < permits ||
+        limit > BOWLINE_LIMIT_MAX)
+        return usage_failed(reterr, words_of("--permits %s: not K/N, with K from 1 to %d and N "
+                                             "from K to %d",
+                                             value, BOWLINE_PERMITS_MAX, BOWLINE_LIMIT_MAX));
+    *ret_share =
+        (share){ .mode = BOWLINE_PERMITS, .permits = (uint32_t)permits, .limit = (uint32_t)limit };
+    return 0;
+}
+
 /* The last of several options of the same kind counts. */
 static int store(run_options *o, option_id id, const char *value, failure *reterr)
 {
@@ -297,6 +317,8 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_AT_LEAST:
         return options_time(&o->period.at_least_ms, "period", "--at-least", value, reterr);
     case OPTION_RETRY_FAILED: o->period.retries_failed = true; break;
+    case OPTION_SHARED: o->share = (share){ .mode = BOWLINE_SHARED }; break;
+    case OPTION_PERMITS: return read_permits(&o->share, value, reterr);
     case OPTION_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);
     case OPTION_LEASE:
         if (options_time(&lease_ms, "lease", "-t", value, reterr) < 0)
@@ -449,6 +471,13 @@ static int check_period(const run_options *o, failure *reterr)
         return options_fail(&run_table, reterr,
                             words_of("--ticket excludes --once-per and --at-least"),
                             words_of("its lock is acquired already"));
+    if (o->share.mode != BOWLINE_EXCLUSIVE && (p->once_ms != 0 || p->at_least_ms != 0))
+        return options_fail(&run_table, reterr,
+                            words_of("-s and --permits exclude --once-per and --at-least"),
+                            words_of("a period is for one command at a time"));
+    if (o->share.mode != BOWLINE_EXCLUSIVE && o->hold.ticket != NULL)
+        return options_fail(&run_table, reterr, words_of("--ticket excludes -s and --permits"),
+                            words_of("the lock of a ticket is exclusive"));
     if (p->once_ms != 0 && p->at_least_ms != 0)
         return options_fail(&run_table, reterr,
                             words_of("--once-per and --at-least exclude each other"),

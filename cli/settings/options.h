@@ -24,6 +24,8 @@ typedef enum option_id {
     OPTION_ONCE_PER,
     OPTION_AT_LEAST,
     OPTION_RETRY_FAILED,
+    OPTION_SHARED,
+    OPTION_PERMITS,
     OPTION_BUSY_CODE,
     OPTION_LEASE,
     OPTION_MAX_HOLD,
@@ -122,6 +124,13 @@ typedef struct period {
     bool    retries_failed; /* not if the command fails */
 } period;
 
+/* As in bowline_acquire_options. */
+typedef struct share {
+    uint32_t mode;
+    uint32_t permits;
+    uint32_t limit;
+} share;
+
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
     const char     *name;    /* "" if not given */
@@ -133,6 +142,7 @@ typedef struct run_options {
     int64_t         kill_after_ms; /* -1: not given */
     uint32_t        lease_ms;
     period          period;
+    share           share;
     lost_policy     on_lost;
     int             busy_code;
     int             status_fd; /* -1: none */

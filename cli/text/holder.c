@@ -62,6 +62,8 @@ words holder_words(const bowline_holder *holder)
         ret = words_of("%s for %s", ret.text, words_of_duration(holder->since_ms).text);
     if (holder->command_pid > 0)
         ret = words_of("%s, command pid %" PRId64, ret.text, holder->command_pid);
+    if (holder->sharers > 1)
+        ret = words_of("%s, and shared by %u more", ret.text, holder->sharers - 1);
     if (holder->note[0] != '\0')
         ret = words_of("%s: %s", ret.text, holder->note);
     return ret;
@@ -91,6 +93,18 @@ static words program_of(const bowline_holder *holder)
     return words_of("%s (pid %" PRId64 ")", program, pid);
 }
 
+/* "3", or "2, 5 permits". */
+static words shared_by(const bowline_holder *holder)
+{
+    words none = { .text = "" };
+
+    if (holder->sharers == 0)
+        return none;
+    return holder->sharers == holder->permits
+               ? words_of("%u", holder->sharers)
+               : words_of("%u, %u permits", holder->sharers, holder->permits);
+}
+
 /* "18384…" */
 static words short_fence(uint64_t fence)
 {
@@ -110,6 +124,7 @@ static words value_of(const bowline_holder *holder, holder_part part, bool has_s
     case HOLDER_PERSON:
         return person.text[0] != '\0' ? person : words_of("%s", name_of_unknown(holder));
     case HOLDER_PROGRAM: return program_of(holder);
+    case HOLDER_SHARED: return shared_by(holder);
     case HOLDER_HELD: return holder->since_ms > 0 ? words_of_duration(holder->since_ms) : none;
     case HOLDER_LEASE:
         return holder->left_ms != INT64_MAX ? words_of_duration(holder->left_ms) : none;
@@ -130,10 +145,10 @@ static words part_of(const bowline_holder *holder, holder_part part, bool has_sh
     static const struct {
         const char *before, *after;
     } around[HOLDER_PARTS + 1] = {
-        [HOLDER_PERSON] = { "", "" },      [HOLDER_PROGRAM] = { "", "" },
-        [HOLDER_HELD] = { "held ", "" },   [HOLDER_LEASE] = { "lease ", " left" },
-        [HOLDER_FENCE] = { "fence ", "" }, [HOLDER_WAITING] = { "", " waiting" },
-        [HOLDER_NOTE] = { "", "" },
+        [HOLDER_PERSON] = { "", "" },           [HOLDER_PROGRAM] = { "", "" },
+        [HOLDER_SHARED] = { "shared by ", "" }, [HOLDER_HELD] = { "held ", "" },
+        [HOLDER_LEASE] = { "lease ", " left" }, [HOLDER_FENCE] = { "fence ", "" },
+        [HOLDER_WAITING] = { "", " waiting" },  [HOLDER_NOTE] = { "", "" },
     };
     words value = words_escaped(value_of(holder, part, has_short_fence).text, WORDS_MAX);
 
@@ -176,8 +191,9 @@ void holder_write_line(const char *name, const bowline_holder *holder, const cha
 
 static words cell_of(const holder_table *t, const bowline_holder *holder, unsigned part)
 {
-    static const char *const titles[HOLDER_PARTS + 1] = { "NAME",  "HOLDER", "PROGRAM", "HELD",
-                                                          "LEASE", "FENCE",  "WAITING", "NOTE" };
+    static const char *const titles[HOLDER_PARTS + 1] = { "NAME",   "HOLDER",  "PROGRAM",
+                                                          "SHARED", "HELD",    "LEASE",
+                                                          "FENCE",  "WAITING", "NOTE" };
 
     if (holder == NULL)
         return words_of("%s", titles[part]);
@@ -253,6 +269,8 @@ void holder_write_json(const bowline_holder *holder)
         write_text("program", holder->program);
         write_number("pid", holder->pid, 0);
         write_number("command_pid", holder->command_pid, 0);
+        write_number("sharers", holder->sharers, 0);
+        write_number("permits", holder->permits, 0);
         write_number("since_ms", holder->since_ms, 0);
         write_number("left_ms", holder->left_ms, INT64_MAX);
         if (holder->fence != 0)

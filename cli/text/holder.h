@@ -18,6 +18,7 @@ words holder_words(const bowline_holder *holder);
 typedef enum holder_part {
     HOLDER_PERSON = 1, /* "ann@web-2"           */
     HOLDER_PROGRAM,    /* "pg_dump (pid 4121)"  */
+    HOLDER_SHARED,     /* "shared by 3"         */
     HOLDER_HELD,       /* "held 3m12s"          */
     HOLDER_LEASE,      /* "lease 21s left"      */
     HOLDER_FENCE,      /* "fence 1838462"       */

@@ -429,6 +429,10 @@ typedef struct bowline_holder {
     char     host[BOWLINE_HOLDER_TEXT_MAX];
     char     program[BOWLINE_HOLDER_TEXT_MAX];
     char     note[BOWLINE_HOLDER_TEXT_MAX]; /* what is unusual: "the key is a list"             */
+    uint32_t sharers; /* holds of BOWLINE_SHARED and BOWLINE_PERMITS; 0: one exclusive hold, or
+                         none.  pid, user and so on are those of the one that ends last.  Counted
+                         among the last 1000 permits                                            */
+    uint32_t permits; /* of these holds together                                                */
 } bowline_holder;
 
 /* Reads who holds a name; changes nothing.  UNREACHABLE, UNKNOWN, REFUSED, USAGE, NOMEM, SYSTEM,

@@ -89,6 +89,8 @@ void bwl_copy_holder(bowline_holder *ret_public, const char *name, const bwl_hol
     ret_public->command_pid = h->command_pid;
     ret_public->done        = h->done;
     ret_public->waiting     = h->waiting;
+    ret_public->sharers     = h->sharers;
+    ret_public->permits     = h->permits;
     ret_public->fence       = h->fence;
     ret_public->id          = h->id;
     (void)snprintf(ret_public->name, sizeof ret_public->name, "%s", name);

@@ -23,6 +23,8 @@ typedef struct bwl_holder {
     int64_t  pid;
     int64_t  command_pid; /* see `command` */
     uint32_t waiting;     /* requests in the queue behind the holder */
+    uint32_t sharers;     /* that hold it; 0: one holds it exclusively */
+    uint32_t permits;     /* in use */
     uint64_t fence;
     uint64_t id; /* of the hold; 0: it cannot be identified or force released */
     char     user[BWL_HOLDER_TEXT_MAX];

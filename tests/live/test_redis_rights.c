@@ -13,6 +13,8 @@
 
 #include <bowline/update.h>
 
+#include <bowline/async.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -114,6 +116,39 @@ static void use_queue_with_other_keys(const char *options)
     note_status("wait", acquire_within(&never, second, "life", 30, NULL));
     note_status("busy", try_once(second, "life"));
     release("release", hold);
+    bowline_close(second);
+    bowline_close(first);
+}
+
+/* One that shares the lock enters twice, extends, and makes way for one that waits for two permits. */
+static void use_shares(const char *options)
+{
+    bowline_client         *first  = must_open(url_with(options));
+    bowline_client         *second = must_open(url_with(options));
+    bowline_acquire_options one    = BOWLINE_ACQUIRE_INIT;
+    bowline_acquire_options two    = BOWLINE_ACQUIRE_INIT;
+    bowline_hold           *hold   = NULL;
+    bowline_hold           *both   = NULL;
+    bowline_operation      *op;
+
+    one.mode = two.mode = BOWLINE_PERMITS;
+    one.limit = two.limit = 2;
+    two.permits           = 2;
+    one.wait_ms           = BOWLINE_NO_WAIT;
+    two.wait_ms           = 500;
+    note_status("share", bowline_acquire(&hold, first, "life", &one, NULL));
+    if (hold != NULL) {
+        note_status("extend", bowline_extend(hold, 120000, NULL));
+        if (bowline_acquire_start(&op, second, "life", &two, NULL) == BOWLINE_OK) {
+            for (int i = 0; i < 2000 && !bowline_operation_done(op) &&
+                            strcmp(server_ask(redis, "ZCARD bowline:{life}:bwl.q"), "1") != 0;
+                 i++)
+                (void)bowline_operation_wait(op, 1, NULL);
+            release("release", hold);
+            note_status("both", bowline_acquire_finish(&both, op, NULL));
+            release("release both", both);
+        }
+    }
     bowline_close(second);
     bowline_close(first);
 }
@@ -305,6 +340,7 @@ static const permission_case cases[] = {
     { "queue", "", "queue", .use = use_queue },
     { "queue_with_other_keys", "&key=elsewhere:%25s", "queue", .use = use_queue_with_other_keys,
       .keys_only = true },
+    { "sharing", "", "queue,sharing", .use = use_shares, .base = "queue" },
     { "token", "&protocol=token", "token", .use = use_token },
     { "token_in_a_database", "&protocol=token&db=2", "token", .use = use_token },
     { "setnx_del", "&protocol=setnx-del", "setnx-del", .use = use_once },

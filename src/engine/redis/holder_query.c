@@ -161,6 +161,8 @@ void bwl_redis_fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
     ret_holder->waiting = look->waiting;
+    ret_holder->sharers = look->sharers;
+    ret_holder->permits = look->permits;
     if (fill_in_rest(ret_holder, look, lock))
         return;
     ret_holder->foreign = !is_kind || !looks_right(lock, look, &timestamp);

@@ -123,6 +123,9 @@ typedef struct bwl_holder_reply {
     int64_t  since_ms; /* these three: what the holder has published of its hold */
     uint64_t fence;
     int64_t  command_pid;
+
+    uint32_t sharers; /* of a lock that clients share; else 0 */
+    uint32_t permits;
 } bwl_holder_reply;
 
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,

@@ -61,17 +61,26 @@ static bool read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_hold
     return true;
 }
 
-/* How many wait; and what the holder has published of the hold. */
+enum { WITH_CLIENT_INFO = 13 }; /* elements of a reply */
+
+static uint32_t count_of(const bwl_resp_value *value)
+{
+    return value->integer < UINT32_MAX ? (uint32_t)value->integer : UINT32_MAX;
+}
+
+/* How many wait; what the holder has published of the hold; how many share it. */
 static bool read_hold(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
 {
-    bwl_resp_value values[4];
+    static const char types[] = "::$$::";
+    bwl_resp_value    values[sizeof types - 1];
 
-    for (unsigned i = 0; i < 4; i++)
-        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != (i < 2 ? ':' : '$'))
+    for (unsigned i = 0; i < sizeof types - 1; i++)
+        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != types[i] ||
+            (types[i] == ':' && values[i].integer < 0))
             return false;
-    if (values[0].integer < 0 || values[1].integer < 0)
-        return false;
-    ret_holder->waiting = values[0].integer < UINT32_MAX ? (uint32_t)values[0].integer : UINT32_MAX;
+    ret_holder->waiting     = count_of(&values[0]);
+    ret_holder->sharers     = count_of(&values[4]);
+    ret_holder->permits     = count_of(&values[5]);
     ret_holder->since_ms    = values[1].integer;
     ret_holder->fence       = number_of(&values[2], UINT64_MAX);
     ret_holder->command_pid = (int64_t)number_of(&values[3], INT32_MAX);
@@ -87,9 +96,9 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
     if (bwl_redis_is_error(bytes, size))
         return bwl_redis_read_error(bytes, size, ret_answer);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
-        (value.count != 3 && value.count != 11))
+        (value.count != 3 && value.count != WITH_CLIENT_INFO))
         return BWL_REDIS_STRANGE;
-    bool has_client_info = value.count == 11;
+    bool has_client_info = value.count == WITH_CLIENT_INFO;
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_holder->kind, sizeof ret_holder->kind, &value))
         return BWL_REDIS_STRANGE;

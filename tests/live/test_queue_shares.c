@@ -1,0 +1,326 @@
+/*
+ * test_queue_shares.c -- shared holds and permits of protocol queue, and the faults that such locks have
+ * elsewhere.
+ */
+#include "tests/lib/queue_state.h"
+#include "tests/lib/shared_server.h"
+#include "tests/lib/suite.h"
+
+#include <bowline/async.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CLIENTS = 6, FOR_EVER = 60000, PASSES = 10000 };
+
+static char            url[200];
+static bowline_client *clients[CLIENTS]; /* of each test: a request each */
+
+static int open_clients(void **state)
+{
+    (void)server_ask(redis, "FLUSHALL");
+    for (size_t i = 0; i < CLIENTS; i++)
+        clients[i] = must_open(url);
+    return 0;
+}
+
+static int leave_no_keys(void **state)
+{
+    for (size_t i = 0; i < CLIENTS; i++)
+        bowline_close(clients[i]);
+    return queue_await_no_keys(redis) ? 0 : -1;
+}
+
+FIXTURE(open_clients, leave_no_keys)
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* limit 0: shared; permits 0: exclusive. */
+static bowline_acquire_options options_of(uint32_t permits, uint32_t limit, int64_t wait_ms)
+{
+    bowline_acquire_options o = BOWLINE_ACQUIRE_INIT;
+
+    o.wait_ms = wait_ms;
+    o.mode    = permits == 0 ? BOWLINE_EXCLUSIVE : limit == 0 ? BOWLINE_SHARED : BOWLINE_PERMITS;
+    o.permits = limit > 0 ? permits : 0;
+    o.limit   = limit;
+    return o;
+}
+
+static int try_for(bowline_hold **ret_hold, size_t i, uint32_t permits, uint32_t limit)
+{
+    bowline_acquire_options o = options_of(permits, limit, BOWLINE_NO_WAIT);
+
+    return bowline_acquire(ret_hold, clients[i], "x", &o, NULL);
+}
+
+static bowline_hold *take(size_t i, uint32_t permits, uint32_t limit)
+{
+    bowline_hold *hold;
+
+    assert_status(BOWLINE_OK, try_for(&hold, i, permits, limit), NULL);
+    return hold;
+}
+
+static bool is_busy(size_t i, uint32_t permits, uint32_t limit)
+{
+    bowline_hold *hold;
+
+    return try_for(&hold, i, permits, limit) == BOWLINE_BUSY;
+}
+
+/* Client i waits, as the nth. */
+static bowline_operation *wait_for(size_t i, uint32_t permits, uint32_t limit, long nth)
+{
+    bowline_acquire_options o = options_of(permits, limit, FOR_EVER);
+    bowline_operation      *op;
+
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, clients[i], "x", &o, NULL), NULL);
+    assert_true(queue_await_size(redis, "x", nth));
+    return op;
+}
+
+static bowline_hold *granted(bowline_operation *op)
+{
+    bowline_hold *hold;
+    bowline_error error;
+
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, PASSES, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    return hold;
+}
+
+static void cancel(bowline_operation *op)
+{
+    bowline_hold *hold;
+
+    bowline_cancel(op);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&hold, op, NULL), NULL);
+}
+
+/* The next replies to scripts show whether it was granted: two heartbeats. */
+static bool still_waits(bowline_operation *op)
+{
+    return server_comes_to_run(redis, scripts_run(redis) + 2) && !bowline_operation_done(op);
+}
+
+/* ---- order and fences ------------------------------------------------------------------------ */
+
+TEST(readers_share_the_lock_and_its_fence_and_a_writer_is_above_them)
+{
+    bowline_hold *first  = take(0, 1, 0);
+    bowline_hold *second = take(1, 1, 0);
+    uint64_t      fence  = bowline_hold_fence(first);
+
+    assert_true(fence > 0);
+    assert_true(bowline_hold_fence(second) == fence);
+    assert_true(is_busy(2, 0, 0));
+    assert_status(BOWLINE_OK, bowline_extend(first, 0, NULL), NULL);
+    must_release(first);
+    assert_true(is_busy(2, 0, 0));
+    must_release(second);
+    bowline_hold *writer = take(2, 0, 0);
+    assert_true(bowline_hold_fence(writer) > fence);
+    assert_true(is_busy(0, 1, 0));
+    must_release(writer);
+}
+
+/* Redisson #5379: writers starve. */
+TEST(waiting_writer_lets_no_later_reader_pass)
+{
+    bowline_hold      *reader = take(0, 1, 0);
+    bowline_operation *writer = wait_for(1, 0, 0, 1);
+    bowline_operation *later  = wait_for(2, 1, 0, 2);
+
+    assert_true(is_busy(3, 1, 0));
+    assert_true(still_waits(later));
+    must_release(reader);
+    bowline_hold *wrote = granted(writer);
+    assert_true(still_waits(later));
+    uint64_t fence = bowline_hold_fence(wrote);
+    must_release(wrote);
+    bowline_hold *read = granted(later);
+    assert_true(bowline_hold_fence(read) > fence);
+    must_release(read);
+}
+
+/* One command of the writer lets in all readers up to the next writer.  (Redisson #6664: several permits
+ * are released, and one waiter is woken.) */
+TEST(release_lets_in_all_who_fit_at_once)
+{
+    bowline_hold      *hold = take(0, 0, 0);
+    bowline_operation *readers[3];
+    bowline_hold      *holds[COUNT_OF(readers)];
+
+    for (size_t i = 0; i < COUNT_OF(readers); i++)
+        readers[i] = wait_for(i + 1, 1, 0, (long)i + 1);
+    bowline_operation *writer = wait_for(4, 0, 0, 4);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    must_release(hold);
+    assert_int_equal(queue_push_count(redis), COUNT_OF(readers));
+    for (size_t i = 0; i < COUNT_OF(readers); i++)
+        holds[i] = granted(readers[i]);
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        assert_false(bowline_operation_done(writer));
+        assert_true(bowline_hold_fence(holds[i]) == bowline_hold_fence(holds[0]));
+        must_release(holds[i]);
+    }
+    must_release(granted(writer));
+}
+
+/* Of a queue of small requests and a large one, the large one is not passed. */
+TEST(request_for_many_permits_does_not_starve)
+{
+    bowline_hold      *one   = take(0, 1, 3);
+    bowline_hold      *other = take(1, 1, 3);
+    bowline_operation *large = wait_for(2, 3, 3, 1);
+
+    assert_true(is_busy(3, 1, 3));
+    must_release(one);
+    assert_true(still_waits(large));
+    must_release(other);
+    bowline_hold *all = granted(large);
+    assert_true(is_busy(3, 1, 3));
+    must_release(all);
+}
+
+/* SemaphoreV2 of Curator takes permits one by one, so two requests can wait for each other. */
+TEST(permits_are_granted_all_or_none)
+{
+    bowline_hold      *two   = take(0, 2, 4);
+    bowline_operation *first = wait_for(1, 3, 4, 1);
+    bowline_operation *next  = wait_for(2, 3, 4, 2);
+
+    assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.h"), "2");
+    must_release(two);
+    must_release(granted(first));
+    must_release(granted(next));
+}
+
+/* ---- what ends a share ----------------------------------------------------------------------- */
+
+/* Redisson #7098, DistributedLock: while others renew, a dead reader lives on. */
+TEST(share_that_nobody_renews_ends_while_others_are_renewed)
+{
+    bowline_acquire_options brief   = options_of(1, 2, BOWLINE_NO_WAIT);
+    bowline_client         *dies    = must_open_url("%s&renew=off", url);
+    bowline_hold           *renewed = take(0, 1, 2);
+    bowline_hold           *dead;
+
+    brief.lease_ms = 300;
+    assert_status(BOWLINE_OK, bowline_acquire(&dead, dies, "x", &brief, NULL), NULL);
+    bowline_operation *next = wait_for(1, 1, 2, 1);
+    bowline_hold      *hold = granted(next);
+    assert_true(bowline_hold_left_ms(renewed) > 0);
+    assert_status(BOWLINE_LOST, bowline_release(dead, NULL), NULL);
+    must_release(hold);
+    must_release(renewed);
+    bowline_close(dies);
+}
+
+/* Redisson #2144: a reader with a shorter lease shortens that of all. */
+TEST(shorter_lease_of_one_leaves_the_others_theirs)
+{
+    bowline_acquire_options brief = options_of(1, 0, BOWLINE_NO_WAIT);
+    bowline_hold           *longs = take(0, 1, 0);
+    bowline_hold           *shorts;
+
+    brief.lease_ms = 1000;
+    assert_status(BOWLINE_OK, bowline_acquire(&shorts, clients[1], "x", &brief, NULL), NULL);
+    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > 20000);
+    must_release(longs);
+    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) <= 1000);
+    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}:bwl.h"), NULL, 10) <= 1000);
+    must_release(shorts);
+}
+
+TEST(writer_that_gives_up_lets_in_the_readers_behind_it)
+{
+    bowline_hold      *reader = take(0, 1, 0);
+    bowline_operation *writer = wait_for(1, 0, 0, 1);
+    bowline_operation *next   = wait_for(2, 1, 0, 2);
+
+    cancel(writer);
+    bowline_hold *hold = granted(next);
+    must_release(reader);
+    must_release(hold);
+}
+
+/* A dead writer at the head keeps no reader out. */
+TEST(dead_writer_at_the_head_is_removed)
+{
+    bowline_hold *reader = take(0, 1, 0);
+
+    (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
+    (void)server_ask(redis, "HSET bowline:{x}:bwl.b b1:gone 1");
+    bowline_operation *next = wait_for(1, 1, 0, 0);
+    must_release(granted(next));
+    must_release(reader);
+}
+
+/* ---- scripts that know of no sharing --------------------------------------------------------- */
+
+/* The lock of another program ends, and an exclusive try finds the readers in the queue: it gives the
+ * lock to the first one alone, as every earlier version does.  That one lets the others in. */
+TEST(reader_that_got_the_lock_alone_lets_the_others_in)
+{
+    (void)server_ask(redis, "SET bowline:{x} foreign");
+    bowline_operation *first = wait_for(0, 1, 0, 1);
+    bowline_operation *next  = wait_for(1, 1, 0, 2);
+
+    assert_string_equal(server_ask(redis, "DEL bowline:{x}"), "1");
+    assert_true(is_busy(2, 0, 0));
+    bowline_hold *one = granted(first);
+    bowline_hold *two = granted(next);
+    assert_true(bowline_hold_fence(one) == bowline_hold_fence(two));
+    must_release(one);
+    must_release(two);
+}
+
+/* ---- what people see ------------------------------------------------------------------------- */
+
+TEST(who_shows_how_many_share_the_lock)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_hold  *two    = take(0, 2, 5);
+    bowline_hold  *one    = take(1, 1, 5);
+
+    assert_status(BOWLINE_OK, bowline_who(clients[2], "x", &holder, NULL), NULL);
+    assert_true(holder.held);
+    assert_int_equal(holder.sharers, 2);
+    assert_int_equal(holder.permits, 3);
+    assert_int_equal(holder.id, 0);
+    must_release(one);
+    must_release(two);
+    assert_status(BOWLINE_OK, bowline_who(clients[2], "x", &holder, NULL), NULL);
+    assert_false(holder.held);
+    assert_int_equal(holder.sharers, 0);
+}
+
+/* A yield gives a share back, and asks for it again behind those that wait. */
+TEST(yield_of_a_share_lets_a_writer_pass)
+{
+    bowline_hold      *reader = take(0, 1, 0);
+    bowline_operation *writer = wait_for(1, 0, 0, 1);
+    bowline_operation *op;
+
+    assert_status(BOWLINE_OK, bowline_yield_start(&op, reader, FOR_EVER, NULL), NULL);
+    bowline_hold *wrote = granted(writer);
+    assert_false(bowline_operation_done(op));
+    uint64_t fence = bowline_hold_fence(wrote);
+    must_release(wrote);
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, PASSES, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    assert_true(bowline_hold_fence(reader) > fence);
+    must_release(reader);
+}
+
+static int start(void **state)
+{
+    int status = start_server(state);
+
+    (void)snprintf(url, sizeof url, "%s?lease=30s", redis->tcp_url);
+    return status;
+}
+
+AROUND(start, stop_server)

@@ -92,11 +92,12 @@ static void leave_key(bwl_world *w)
     w->servers[BWL_ONLY].key_excused = true;
 }
 
-/* Each attempt of a client has a token of its own, and there are only so many. */
+/* Each attempt of a client has a token of its own, and there are only so many.  Without an end of
+ * the rounds, a state is reached first by few of them. */
 static void check_attempts(const bwl_scenario *s)
 {
     bwl_ms   pause_ms = s->options.rules != NULL ? s->options.rules->pause_ms : 0;
-    unsigned rounds   = s->rounds + s->budget[BWL_YIELD];
+    unsigned rounds   = (s->rounds != BWL_ANY ? s->rounds : 1) + s->budget[BWL_YIELD];
 
     if (pause_ms == 0 || s->wait_ms / pause_ms < BWL_TOKENS_PER_CLIENT / (rounds + 1) - 2)
         return;

@@ -1,8 +1,10 @@
 """Lock files: what is refused and where, the same result as the lock in C, and the same commands on a real server."""
 
+import html
 import os
 import pathlib
 import re
+import shlex
 import socket
 import subprocess
 
@@ -101,6 +103,19 @@ def test_a_key_at_the_start_is_also_on_the_real_server(lab):
     found = lab("try", str(LOCKS / "by-time.lock"), "--start", "5", "--json", "--invariant", "one worker")
     said = lab("replay", lab.write("it.json", found.stdout)).stdout
     assert '"start": "5"' in found.stdout and "GET key: the server says yes (5)" in said and "=> broken" in said, said
+
+
+@pytest.mark.parametrize("words", [["setnx-stamp-del"], [str(LOCKS / "way-4.lock"), "--set", "lease 4s skew 3s"], [str(LOCKS / "watch-ttl.lock"), "--start", "a b"]])
+def test_a_page_has_the_settings_and_each_of_its_commands_finds_its_schedule(lab, words):
+    said = lab("try", *words, "--slow", "1", "--html", "it.html").stdout
+    page = html.unescape((lab.root / "it.html").read_text())
+    notes = said.split("\n\n")[0].splitlines()[2:]
+    assert len(notes) == len(words) // 2 + (len(words) > 1) and all(f"<p>{note}</p>" in page for note in notes), notes
+    commands = [shlex.split(command)[2:] for command in re.findall("<code>(bowline lab try .*)</code>", page)]
+    assert len(commands) == said.count("BREAKS with") > 0
+    for command in commands:
+        broken = re.search(rf"^  {command[-1]} +BREAKS with .*? in \d+ steps", said, re.M)
+        assert broken[0] in lab(*command).stdout
 
 
 @pytest.mark.parametrize("text", ["lease 10\n" + GOOD, 'lab: breaks "one worker" twin missing\n' + GOOD])

@@ -246,6 +246,9 @@ static void add_command(rights *r, const char *name, size_t size)
     if (size == 0 || size >= NAME_MAX_HERE || r->count >= NAMES_MAX)
         return;
     for (size_t i = 0; i < size; i++)
+        if (!isalnum((unsigned char)name[i]) && strchr("._-", name[i]) == NULL)
+            return;
+    for (size_t i = 0; i < size; i++)
         item[i + 1] = (char)tolower((unsigned char)name[i]);
     add(r, item, size + 1);
 }
@@ -274,6 +277,8 @@ static const rights_feature *lock_of_file(rights *r, const bwl_lock_program *pro
         const bwl_call *call = &program->calls[i];
         const char     *name = bwl_call_word_name((bwl_call_word)call->word);
         add_command(r, name, strlen(name));
+        if (call->word == BWL_CALL_PUBLISH)
+            add_words(r, "&*"); /* a channel may have any name */
         if (call->word == BWL_CALL_EVAL)
             add_commands_of_script(r, program->texts[call->args[0].number].bytes);
     }

@@ -8,6 +8,7 @@
  */
 #include "core/nearest.h"
 #include "lab/base/lang.h"
+#include "lab/base/memory.h"
 #include "lab/base/say.h"
 #include "lab/report/names.h"
 #include "lab/report/picture.h"
@@ -173,35 +174,45 @@ static bool find_worlds(const char *path, unsigned which, bwl_scenario *ret_worl
     return name == NULL || find_twin(path, name, ret_world, ret_twin);
 }
 
-/* All worlds of the file can be loaded. */
-static bool is_good_file(const char *path)
-{
-    bwl_scenario world, twin;
-    unsigned     count = 1;
+/* A world of a file, with that of its twin. */
+typedef struct pair {
+    bwl_scenario world;
+    bwl_scenario twin;
     bool         has_twin;
+} pair;
 
-    for (unsigned i = 0; i < count; i++) {
-        if (!find_worlds(path, i, &world, &has_twin, &twin))
+/* Those of an operand; none if it is no file. */
+typedef struct pairs {
+    unsigned count;
+    pair    *list;
+} pairs;
+
+/* False: the file is wrong, which is reported. */
+static bool load_file(const char *path, pairs *ret_pairs)
+{
+    pair first;
+
+    if (!find_worlds(path, 0, &first.world, &first.has_twin, &first.twin))
+        return false;
+    ret_pairs->count   = bwl_lock_file_worlds(&first.world);
+    ret_pairs->list    = bwl_room_for(ret_pairs->count, sizeof first);
+    ret_pairs->list[0] = first;
+    for (unsigned i = 1; i < ret_pairs->count; i++) {
+        pair *p = &ret_pairs->list[i];
+        if (!find_worlds(path, i, &p->world, &p->has_twin, &p->twin))
             return false;
-        count = bwl_lock_file_worlds(&world);
     }
     return true;
 }
 
-/* Each world of the file, and that of its twin.  Returns the number of failures. */
-static unsigned run_file(const char *path, const settings *set, unsigned *number)
+/* Returns the number of failures. */
+static unsigned run_pairs(const pairs *all, const settings *set, unsigned *number)
 {
-    bwl_scenario world, twin;
-    unsigned     failures = 0;
-    unsigned     count    = 1;
-    bool         has_twin;
+    unsigned failures = 0;
 
-    for (unsigned i = 0; i < count; i++) {
-        if (!find_worlds(path, i, &world, &has_twin, &twin))
-            return failures + 1;
-        count = bwl_lock_file_worlds(&world);
-        failures += !run_scenario(world, set, number);
-        failures += has_twin && !run_scenario(twin, set, number);
+    for (unsigned i = 0; i < all->count; i++) {
+        failures += !run_scenario(all->list[i].world, set, number);
+        failures += all->list[i].has_twin && !run_scenario(all->list[i].twin, set, number);
     }
     return failures;
 }
@@ -233,16 +244,15 @@ static int complain_about(const settings *set, const char *name)
                                       : "type: bowline lab list");
 }
 
-static unsigned run_named(const settings *set, unsigned *number)
+static unsigned run_named(const settings *set, const pairs *files, unsigned *number)
 {
     unsigned failures = 0;
 
     for (unsigned n = 0; n < set->given->operands_count; n++) {
-        const char *name = set->given->operands[n];
-        size_t      i    = 0;
-        (void)find(set, name, &i); /* it exists: checked in run() */
+        size_t i = 0;
+        (void)find(set, set->given->operands[n], &i); /* it exists: checked in run() */
         failures +=
-            bwl_names_lock_file(name) ? run_file(name, set, number) : !run_one(i, set, number);
+            files[n].list != NULL ? run_pairs(&files[n], set, number) : !run_one(i, set, number);
     }
     return failures;
 }
@@ -269,14 +279,18 @@ static int run(const settings *set)
     unsigned               number = 0; /* of the results so far */
     unsigned               failures;
     size_t                 i;
+    pairs                 *files = bwl_room_for(given->operands_count + 1u, sizeof *files);
 
     for (unsigned n = 0; n < given->operands_count; n++)
-        if (bwl_names_lock_file(given->operands[n]) && !is_good_file(given->operands[n]))
+        if (bwl_names_lock_file(given->operands[n]) && !load_file(given->operands[n], &files[n]))
             return BWL_EXIT_USAGE;
     for (unsigned n = 0; n < given->operands_count; n++)
         if (!bwl_names_lock_file(given->operands[n]) && !find(set, given->operands[n], &i))
             return complain_about(set, given->operands[n]);
-    failures = given->operands_count > 0 ? run_named(set, &number) : run_all(set, &number);
+    failures = given->operands_count > 0 ? run_named(set, files, &number) : run_all(set, &number);
+    for (unsigned n = 0; n < given->operands_count; n++)
+        free(files[n].list);
+    free(files);
     if (given->tap)
         bwl_put(stdout, "1..%u\n", number);
     return bwl_output_done() && failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -356,15 +356,47 @@ static bwl_text faults_words(const trial *t)
     return t->faults_max == 0 ? budget : bwl_say("at most %u of %s", t->faults_max, budget.of);
 }
 
+static bwl_text start_words(const bwl_server_rules *rules)
+{
+    if (rules->start_ms == 0)
+        return bwl_say("the key has %s at the start, without an expiry",
+                       bwl_shown(rules->start).of);
+    return bwl_say("the key has %s at the start, for %" PRId64 " ms", bwl_shown(rules->start).of,
+                   rules->start_ms);
+}
+
+enum { NOTES_MAX = 3 };
+
+/* What else a world has: its times, and the key at its start. */
+static unsigned take_notes(const trial *t, bwl_text ret_notes[NOTES_MAX])
+{
+    unsigned count = 0;
+
+    if (t->world.options.program != NULL)
+        ret_notes[count++] =
+            bwl_say("lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms",
+                    t->world.terms.lease_ms, t->world.wait_ms, t->world.options.rules->pause_ms);
+    if (t->set->settings != NULL)
+        ret_notes[count++] = bwl_say("set: %s", bwl_shown(t->set->settings).of);
+    if (t->world.server.start != NULL)
+        ret_notes[count++] = start_words(&t->world.server);
+    return count;
+}
+
 static bool write_page(const trial *t)
 {
     bwl_page_result results[BWL_INVARIANTS_COUNT];
     bwl_text        budget = faults_words(t);
-    bwl_page_trial  page   = {
-           .subject = t->set->operands[0],
-           .world   = &t->world,
-           .budget  = budget.of,
-           .results = results,
+    bwl_text        notes[NOTES_MAX];
+    bwl_page_trial  page = {
+         .subject     = t->set->operands[0],
+         .world       = &t->world,
+         .budget      = budget.of,
+         .settings    = t->set->settings,
+         .start       = t->set->start,
+         .notes       = notes,
+         .notes_count = take_notes(t, notes),
+         .results     = results,
     };
     bwl_output output;
 
@@ -383,22 +415,12 @@ static bool write_page(const trial *t)
     return bwl_output_close(&output);
 }
 
-static void print_start(const bwl_server_rules *rules)
-{
-    if (rules->start == NULL)
-        return;
-    if (rules->start_ms == 0)
-        bwl_put(stdout, "the key has %s at the start, without an expiry\n\n",
-                bwl_shown(rules->start).of);
-    else
-        bwl_put(stdout, "the key has %s at the start, for %" PRId64 " ms\n\n",
-                bwl_shown(rules->start).of, rules->start_ms);
-}
-
 static int report(const trial *t, double seconds)
 {
     bool     is_text = !t->set->json && !t->set->mermaid;
     uint64_t states  = 0;
+    bwl_text notes[NOTES_MAX];
+    unsigned notes_count = take_notes(t, notes);
     unsigned invariant;
     bool     is_good;
 
@@ -410,12 +432,9 @@ static int report(const trial *t, double seconds)
                 t->world.rounds == 1 ? "%u clients, %u round each; %s\n"
                                      : "%u clients, %u rounds each; %s\n",
                 t->world.clients, t->world.rounds, faults_words(t).of);
-        if (t->world.options.program == NULL)
-            bwl_put(stdout, "\n");
-        else
-            bwl_put(stdout, "lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n\n",
-                    t->world.terms.lease_ms, t->world.wait_ms, t->world.options.rules->pause_ms);
-        print_start(&t->world.server);
+        for (unsigned i = 0; i < notes_count; i++)
+            bwl_put(stdout, "%s\n", notes[i].of);
+        bwl_put(stdout, "\n");
         print_broken(t);
         print_rest(t, false, "hold:");
         print_rest(t, true, "cut short:");

@@ -18,6 +18,7 @@ Standard library only, because this runs in every build.
 """
 
 import pathlib
+import posixpath
 import re
 import sys
 
@@ -136,7 +137,8 @@ class Page:
         def link(found):
             words, target, anchor = found.groups()
             if target:
-                return f"docs/{target}" if words == target else f"{words} (docs/{target})"
+                path = posixpath.normpath(f"docs/reference/{target}")
+                return path if words in (target, path) else f"{words} ({path})"
             if anchor not in self.slugs:
                 self.fail(f"there is no heading #{anchor}")
             if anchor in self.steps:

@@ -106,7 +106,9 @@ class Stage:
             words = ["mandoc", "-Thtml", "-O", "fragment", str(build / "docs/man" / name)]
             html = subprocess.run(words, capture_output=True, text=True, check=True).stdout
             html = re.sub(r"<b>([\w-]+)</b>\((\d)\)", lambda m: self.page_of(m, names), html)
-            self.write(f"man/{name}.md", f"# {name[:-2]}({name[-1]})\n\n<div class=\"man\">\n{html}\n</div>\n")
+            parts = "".join(f'<li><a href="#{part}">{part.replace("_", " ")}</a></li>' for part in re.findall(r'<h1 class="Sh" id="([^"]+)"', html))
+            toc = f'<details class="toc"><summary>On this page</summary><ul>{parts}</ul></details>'
+            self.write(f"man/{name}.md", f"# {name[:-2]}({name[-1]})\n\n{toc}\n\n<div class=\"man\">\n{html}\n</div>\n")
 
     def page_of(self, found, names):
         name = f"{found[1]}.{found[2]}"

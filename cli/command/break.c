@@ -68,7 +68,7 @@ static void write_line(const break_job *j, words text)
         (void)printf("%s\n", words_escaped(text.text, WORDS_MAX).text);
 }
 
-/* "nightly: held by deploy@web-2 pid 4121 (pg_dump), which ends in 25s unless it is renewed" */
+/* "nightly: held by deploy@web-2 pid 4121 (pg_dump); its lease ends in 25s unless it is renewed" */
 static words shown_words(const break_job *j)
 {
     const bowline_holder *h    = &j->holder;
@@ -76,7 +76,7 @@ static words shown_words(const break_job *j)
 
     if (h->left_ms == INT64_MAX || h->done != 0)
         return text;
-    return words_of("%s, which ends in %s%s", text.text, words_of_duration(h->left_ms).text,
+    return words_of("%s; its lease ends in %s%s", text.text, words_of_duration(h->left_ms).text,
                     j->is_renewed ? " unless it is renewed" : "");
 }
 
@@ -116,7 +116,7 @@ static int cannot_break(const break_job *j, failure *reterr)
     words                 why, hint;
 
     if (strncmp(j->look.settings.url, "file:", 5) == 0) {
-        why  = words_of("a lock of file: belongs to the kernel and ends with its process");
+        why  = words_of("a lock of file: ends with the process that holds it, and not before");
         hint = h->pid > 0 ? words_of("type: kill %lld", (long long)h->pid)
                           : words_of("type: lsof or fuser on its file, and stop that process");
     } else if (strncmp(j->look.settings.url, "redlock", 7) == 0) {
@@ -125,6 +125,9 @@ static int cannot_break(const break_job *j, failure *reterr)
     } else if (h->sharers != 0) {
         why  = words_of("clients share it, and each share ends with its client or its lease");
         hint = words_of("stop the clients that bowline who shows, or wait until the lease ends");
+    } else if (h->done != 0) {
+        why  = words_of("protocol queue keeps it taken, and this URL has another protocol");
+        hint = words_of("remove protocol= or profile= from the URL");
     } else if (h->foreign != 0) {
         why  = words_of("its value is not of this protocol: it may be anything");
         hint = words_of("if another program owns the lock, add ?profile= or ?protocol= to the URL");
@@ -227,6 +230,7 @@ int break_main(int argc, char **argv)
     settings_wipe(&j.look.settings);
     bowline_close(j.look.client);
     if (code < 0) {
+        (void)fflush(stdout); /* who holds it comes before why it was not broken */
         write_event(&j, is.code == EXIT_CHANGED ? "changed" : "failed", is.why.text);
         say_failure(&is);
         code = is.code;

@@ -170,6 +170,7 @@ static void say_end(watcher *w, const sight *now, hold_end end)
     if (was.since_ms > 0)
         was.since_ms += now->seen_at - w->before.seen_at;
     was.left_ms = INT64_MAX;
+    was.waiting = now->holder.waiting;
     switch (end) {
     case HOLD_GOES_ON: return;
     case HOLD_RELEASED:
@@ -219,7 +220,7 @@ static void say_changes(watcher *w, sight *now)
         say(w, WATCH_ACQUIRED, is, NULL);
     else if (state != before || (!w->is_known && end == HOLD_GOES_ON))
         say(w, state, state != WATCH_FREE ? is : NULL, NULL);
-    else if (end == HOLD_GOES_ON && was->waiting != is->waiting)
+    else if (end == HOLD_GOES_ON && state != WATCH_FREE && was->waiting != is->waiting)
         say(w, WATCH_WAITING, is, NULL);
 }
 

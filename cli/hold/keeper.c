@@ -190,13 +190,11 @@ static int64_t check_lock(keeper *k)
 static words why_over(const keeper *k)
 {
     bowline_error error;
+    words         why = k->why;
 
-    if (k->job.hold != NULL && bowline_hold_check(k->job.hold, &error) == BOWLINE_LOST) {
-        const char *by = strstr(error.text, "broken by ");
-        if (by != NULL)
-            return words_of("it was %s", by);
-    }
-    return k->why;
+    if (k->job.hold != NULL && bowline_hold_check(k->job.hold, &error) == BOWLINE_LOST)
+        (void)loss_breaker(&error, &why); /* (void): then it is why the hold is over */
+    return why;
 }
 
 static void answer(const keeper *k, int fd, const char *word, words why)
@@ -287,13 +285,14 @@ static void end(keeper *k)
     hold_unlisten(&k->socket);
     if (k->asked_fd < 0)
         return;
-    if (k->is_over)
+    if (!k->is_over && error.status != BOWLINE_OK) {
+        why = words_of("%s", error.text);
+        (void)loss_breaker(&error, &why);
+    }
+    if (k->is_over || error.status == BOWLINE_LOST)
         answer(k, k->asked_fd, "lost", why);
-    else if (error.status == BOWLINE_OK)
-        answer(k, k->asked_fd, "released", why);
     else
-        answer(k, k->asked_fd, error.status == BOWLINE_LOST ? "lost" : "failed",
-               words_of("%s", error.text));
+        answer(k, k->asked_fd, error.status == BOWLINE_OK ? "released" : "failed", why);
 }
 
 /* ---- the life of a keeper -------------------------------------------------------------------- */

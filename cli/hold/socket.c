@@ -198,9 +198,10 @@ void hold_send(int fd, const char *text)
 
 static int no_keeper(const char *path, words why, failure *reterr)
 {
-    return failed(reterr, words_of("%s is no hold", path), why,
-                  words_of("it was released before, or its keeper was killed: then the lock ends "
-                           "with its lease"));
+    return failed(
+        reterr, words_of("there is no hold at %s", path), why,
+        words_of("it was released before, or its keeper was killed, and the lock ends with "
+                 "its lease"));
 }
 
 /* Waits until the keeper has ended, so that the next command of the caller does not meet it.  In

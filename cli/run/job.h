@@ -102,6 +102,12 @@ int lock_take(job *j, failure *reterr);
 /* Releases the lock.  A signal ends the wait for the reply; the lock then ends with its lease. */
 int lock_release(job *j, bowline_error *reterr);
 
+/* Whether the error of a loss names a client that broke the lock: "it was broken by USER@HOST". */
+bool loss_breaker(const bowline_error *loss, words *ret_why);
+
+/* Reports these words on --status-fd. */
+void report_breaker(const job *j, words why);
+
 /* Watches the lock and the command until the command has ended. */
 void supervise(job *j);
 

@@ -32,6 +32,8 @@ enum {
 
     SLACK_MAX_MS = 60000, /* by which --once-per is shorter than its period */
 
+    LONG_MS = 600000, /* of a period: a longer wait is not proposed */
+
     /* Descriptors that a run opens after that of bowline_fd: a connection, the pipe to the command
      * (two), the timer, the terminal. */
     MORE_FDS = 5,
@@ -315,6 +317,18 @@ static bool fails_without_server(const job *j)
     return j->settings.wait_ms == BOWLINE_FOREVER && !j->settings.waits_for_server;
 }
 
+/* A period that lasts for long is ended by hand, and not waited for. */
+static words hint_of_busy(const job *j)
+{
+    bool waits = j->settings.wait_ms != BOWLINE_NO_WAIT;
+
+    if (j->other.done != 0 && j->other.left_ms > LONG_MS)
+        return words_of("to acquire it before that, type: bowline break %s; to exit 0, add --skip",
+                        j->options.name);
+    return words_of("to wait%s, type: bowline %s -w 5m ...; to exit 0, add --skip",
+                    waits ? " longer" : "", verb_of(j));
+}
+
 static int acquire_failed(job *j, waiting *w, int status, const bowline_error *error,
                           failure *reterr)
 {
@@ -337,10 +351,9 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
         if (j->settings.wait_ms != BOWLINE_NO_WAIT)
             is.what = words_of("%s was not acquired within %s", j->options.name,
                                words_of_duration(loop_now() - j->began_at).text);
-        is.hint = words_of("to wait longer, type: bowline %s -w 5m ...; to exit 0, add --skip",
-                           verb_of(j));
         if ((!j->options.skips || j->options.verbose) && !j->options.quiet)
             is.why = last_holder(j, w);
+        is.hint = hint_of_busy(j);
     } else if (status == BOWLINE_UNREACHABLE && fails_without_server(j)) {
         is.hint = words_of("%s; to wait for the server, add --wait-for-server", is.hint.text);
     } else if (status == BOWLINE_USAGE) {

@@ -182,6 +182,8 @@ static int report_lost(const job *j, const bowline_error *error)
     if (was_stopped)
         is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
     is.why = j->was_lost ? j->lost_why : words_of("%s", error->text);
+    if (!j->was_lost && loss_breaker(error, &is.why))
+        report_breaker(j, is.why);
     is.hint =
         words_of("its work is incomplete or may overlap with that of another holder: check it");
     if (j->ending.not_stopped) {

@@ -337,29 +337,40 @@ static int64_t look_ms(const job *j)
     return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }
 
-/* `bowline break` leaves a note in the store.  The library reads it after a loss; the reply takes a
- * moment. */
+/* `bowline break` leaves a note in the store, which the library puts into the text of the loss. */
+bool loss_breaker(const bowline_error *loss, words *ret_why)
+{
+    const char *by = strstr(loss->text, "broken by ");
+
+    if (by != NULL)
+        *ret_why = words_of("it was %s", by);
+    return by != NULL;
+}
+
+void report_breaker(const job *j, words why)
+{
+    job_event(j, "lost");
+    json_text("action", "broken");
+    json_text("why", why.text);
+    json_send();
+}
+
+/* The note of a loss that a renewal has found is read after it: the reply takes a moment. */
 static void find_breaker(job *j)
 {
-    static const char prefix[] = "broken by ";
-    int64_t           until    = loop_now() + BREAKER_MS;
-    bowline_error     error;
-    const char       *by = NULL;
+    int64_t       until = loop_now() + BREAKER_MS;
+    bowline_error error;
+    bool          is_known = false;
 
     if (!j->was_taken)
         return;
     while (bowline_hold_check(j->hold, &error) == BOWLINE_LOST &&
-           (by = strstr(error.text, prefix)) == NULL && loop_now() < until) {
+           !(is_known = loss_breaker(&error, &j->lost_why)) && loop_now() < until) {
         loop_turn_until(&j->loop, until);
         pass_signals_on(j);
     }
-    if (by == NULL)
-        return;
-    j->lost_why = words_of("it was %s", by);
-    job_event(j, "lost");
-    json_text("action", "broken");
-    json_text("why", j->lost_why.text);
-    json_send();
+    if (is_known)
+        report_breaker(j, j->lost_why);
 }
 
 void supervise(job *j)

@@ -88,12 +88,17 @@ static int not_read(const char *path, words why, words hint, failure *reterr)
     return failed(reterr, words_of("--ticket: %s cannot be used", path), why, hint);
 }
 
-static int read_ticket(char ret_ticket[BOWLINE_TICKET_MAX], const char *path, failure *reterr)
+static int read_ticket(char ret_ticket[BOWLINE_TICKET_MAX], const char *path, const char *name,
+                       failure *reterr)
 {
     trust_fault fault;
     int         fd   = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     words       look = words_of("type: ls -l %s", path);
 
+    if (fd < 0 && errno == ENOENT)
+        look = words_of("a ticket is good once, and its file is removed; for a new one, type: "
+                        "bowline hold --ticket %s %s",
+                        path, name);
     if (fd < 0)
         return not_read(path, words_of("%s", strerror(errno)), look, reterr);
     if (!trust_is_private(fd, path, &fault)) {
@@ -142,7 +147,7 @@ int ticket_import(job *j, const char *path, failure *reterr)
 {
     char ticket[BOWLINE_TICKET_MAX];
 
-    if (read_ticket(ticket, path, reterr) < 0)
+    if (read_ticket(ticket, path, j->options.name, reterr) < 0)
         return -1;
     j->began_at = loop_now();
     int status  = import(j, path, ticket, reterr);

@@ -484,8 +484,9 @@ static int check_period(const run_options *o, failure *reterr)
                             words_of("--once-per runs COMMAND once among all hosts, --at-least "
                                      "runs it on each host, one after the other"));
     if (p->retries_failed && p->once_ms == 0 && p->at_least_ms == 0)
-        return options_fail(&run_table, reterr, words_of("--retry-failed has no period"),
-                            words_of("it gives back what is left of --once-per or --at-least"));
+        return options_fail(&run_table, reterr,
+                            words_of("--retry-failed needs --once-per or --at-least"),
+                            words_of("it gives back what is left of their period"));
     return 0;
 }
 

@@ -450,9 +450,9 @@ BOWLINE_API int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowlin
 /* For administrators: ends the hold with this id, which bowline_who has returned, and no other.
  * The next waiter gets the lock, as after a release.  The old holder finds out at its next renewal,
  * after a third of its lease at most; until then two processes work, which only a fence makes
- * harmless.  With protocol queue the text of its LOST says "broken by USER@HOST".  The holder of a
- * lock that is never renewed (locks of articles, and of some profiles) works on until its lease
- * ends.
+ * harmless.  With protocol queue the text of its LOST says "broken by USER@HOST": of a release, and
+ * of bowline_hold_check a moment after the loss.  The holder of a lock that is never renewed (locks
+ * of articles, and of some profiles) works on until its lease ends.
  * A lock that is `done` is freed: its period may begin again.
  * BUSY: that hold has ended; nothing was changed, and the text says whether another client has the
  * lock.  UNKNOWN: no reply; call bowline_who.  UNREACHABLE.  REFUSED: also for a value that is not

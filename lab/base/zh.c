@@ -133,10 +133,9 @@ static const bwl_translation list[] = {
     { "at most %u of %s", "故障：%2$s，总共最多 %1$u 次" },
     { "%u clients, %u round each; %s\n", "%u 个客户端，各 %u 轮；%s\n" },
     { "%u clients, %u rounds each; %s\n", "%u 个客户端，各 %u 轮；%s\n" },
-    { "lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms\n"
-      "\n",
-      "租期 %" PRId64 " ms，等待 %" PRId64 " ms，停顿 %" PRId64 " ms\n"
-      "\n" },
+    { "lease %" PRId64 " ms, wait %" PRId64 " ms, pause %" PRId64 " ms",
+      "租期 %" PRId64 " ms，等待 %" PRId64 " ms，停顿 %" PRId64 " ms" },
+    { "set: %s", "设置：%s" },
     { "\n"
       "%s states in %.1f s\n"
       "\n",

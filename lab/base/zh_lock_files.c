@@ -2,6 +2,7 @@
  * zh_lock_files.c -- the errors of lock files, in Chinese.  See lang.h.
  */
 #include "lab/base/lang.h"
+#include <inttypes.h>
 
 static const bwl_translation list[] = {
     /* what the lab says */
@@ -9,6 +10,17 @@ static const bwl_translation list[] = {
     { "this bowline-lab was built without Lua 5.1, and EVAL needs it",
       "这个 bowline-lab 编译时没有 Lua 5.1，而 EVAL 需要它" },
     { "the lab cannot run this script", "实验室无法运行这个脚本" },
+    { "it has no command %s", "它没有命令 %s" },
+    { "type: bowline lab --help format  for the commands that it has",
+      "请输入：bowline lab --help format，查看它有的命令" },
+    { "it has not ended after %d instructions", "脚本执行了 %d 条指令还没有结束" },
+    { "it needs more than %d MB", "脚本要用的内存超过 %d MB" },
+    { "it has no function %s", "它没有函数 %s" },
+    { "a client of %s makes too many attempts", "%s 的一个客户端尝试次数太多" },
+    { "it waits %" PRId64 " ms and pauses %" PRId64 " ms",
+      "它等待 %" PRId64 " ms，每次停顿 %" PRId64 " ms" },
+    { "type: --set 'wait 100ms poll 10ms', or lab: wait 100ms poll 10ms",
+      "请输入：--set 'wait 100ms poll 10ms'，或写 lab: wait 100ms poll 10ms" },
     { "it makes the text \"%.60s\", which the model cannot store",
       "它产生文本 \"%.60s\"，模型存不下" },
     { "a script may store the token, numbers, and a few constant texts",
@@ -23,6 +35,7 @@ static const bwl_translation list[] = {
     { "a duration is a number and ms, s, m, h or d: 100ms, 1m30s",
       "时长是数加 ms、s、m、h 或 d：100ms、1m30s" },
     { "the text that begins here has no end: %c is missing", "从这里开始的文本没有结束：缺少 %c" },
+    { "this sign is of double width: write %c", "这是全角符号：请写半角的 %c" },
     { "%c means nothing here", "%c 在这里没有意义" },
     { "the byte 0x%02x means nothing here", "字节 0x%02x 在这里没有意义" },
     { "too many settings", "设置太多" },

@@ -32,14 +32,8 @@ static const bwl_translation list[] = {
     { "type: --start 'VALUE ttl 5s'", "请输入：--start 'VALUE ttl 5s'" },
     { "what the key has at the start: nothing, stale, a value, 'VALUE ttl 5s'",
       "开始时键里有什么：nothing、stale、一个值、'VALUE ttl 5s'" },
-    { "the key has %s at the start, without an expiry\n"
-      "\n",
-      "开始时键的值是 %s，不过期\n"
-      "\n" },
-    { "the key has %s at the start, for %" PRId64 " ms\n"
-      "\n",
-      "开始时键的值是 %s，剩 %" PRId64 " ms\n"
-      "\n" },
+    { "the key has %s at the start, without an expiry", "开始时键的值是 %s，没有过期时间" },
+    { "the key has %s at the start, for %" PRId64 " ms", "开始时键的值是 %s，还剩 %" PRId64 " ms" },
     { "a file has at most %d lines of lab:", "一个文件最多有 %d 行 lab:" },
     { "a name has no dot here: %.*s, without .lock", "这里的名字不带点：%.*s，不写 .lock" },
     { "a format of tokens, such as bowline, uuid or hex",

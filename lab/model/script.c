@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { INSTRUCTIONS_MAX = 100000, VALUE_ROOM = 32 };
+enum { INSTRUCTIONS_MAX = 100000, MEMORY_MAX = 16 << 20, VALUE_ROOM = 32 };
 
 #define KEY          "key"
 #define TOKEN_PREFIX "token:"
@@ -21,6 +21,7 @@ static struct {
     bwl_model_redis              *redis;
     const bwl_model_command_args *args;
     bwl_model_call               *run;
+    bool                          is_refused; /* a command of the script was */
 } now;
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -143,28 +144,110 @@ static int call(lua_State *state)
     if (!bwl_call_has_args(&made))
         return luaL_error(state, "wrong arguments of %s", lua_tostring(state, 1));
     reply = now.run(now.redis, now.args, &made);
-    if (reply.answer != BWL_YES)
+    if (reply.answer != BWL_YES) {
+        now.is_refused = true;
         return luaL_error(state, "ERR %s was refused", lua_tostring(state, 1));
+    }
     push_reply(state, &made, &reply);
     return 1;
 }
 
 /* ---- the state ------------------------------------------------------------------------------- */
 
+/* What is different for a script of a server: no variable and no table outlives it, so that the
+ * same script always does the same; what a server has and the lab has not is `lacks`. */
+static const char prelude[] =
+    "local lacks, unknown, call, try = ...\n"
+    "local setmeta, globals = setmetatable, _G\n"
+    "local function closed(of, missing)\n"
+    "    return setmeta({}, { __metatable = false, __index = function(_, name)\n"
+    "        local value = of[name]\n"
+    "        if value == nil and missing then missing(name) end\n"
+    "        return value\n"
+    "    end, __newindex = function(_, name)\n"
+    "        error(\"a script cannot set '\" .. tostring(name) .. \"' outside of it\", 2)\n"
+    "    end })\n"
+    "end\n"
+    "for _, name in ipairs({ 'dofile', 'loadfile', 'load', 'loadstring', 'print', 'newproxy',\n"
+    "                        'require', 'module', 'rawset', 'setfenv', 'getfenv',\n"
+    "                        'collectgarbage', 'coroutine' }) do\n"
+    "    globals[name] = nil\n"
+    "end\n"
+    "globals.redis = { call = call, log = function() end, LOG_DEBUG = 0, LOG_VERBOSE = 1,\n"
+    "                  LOG_NOTICE = 2, LOG_WARNING = 3 }\n"
+    "function globals.redis.pcall(...)\n"
+    "    local is_good, reply = try(call, ...)\n"
+    "    if is_good then return reply end\n"
+    "    return { err = tostring(reply) }\n"
+    "end\n"
+    "function globals.redis.error_reply(text) return { err = text } end\n"
+    "function globals.redis.status_reply(text) return { ok = text } end\n"
+    "getmetatable('').__metatable = false\n"
+    "for _, name in ipairs({ 'string', 'table', 'math' }) do\n"
+    "    globals[name] = closed(globals[name])\n"
+    "end\n"
+    "globals.redis = closed(globals.redis, lacks)\n"
+    "globals._G = closed(globals, unknown)\n"
+    "return globals._G\n";
+
+/* A server would go on, and answer nobody. */
 static void limit(lua_State *state, lua_Debug *debug)
 {
+    (void)state;
     (void)debug;
-    (void)luaL_error(state, "the script does not end");
+    exit(bwl_complain(bwl_say("the lab cannot run this script"),
+                      bwl_say("it has not ended after %d instructions", INSTRUCTIONS_MAX).of, ""));
+}
+
+/* Of lua_newstate. */
+static void *take_memory(void *used, void *block, size_t size, size_t wanted)
+{
+    size_t *sum = used;
+    void   *grown;
+
+    *sum = *sum - size + wanted;
+    if (*sum > MEMORY_MAX)
+        exit(bwl_complain(bwl_say("the lab cannot run this script"),
+                          bwl_say("it needs more than %d MB", MEMORY_MAX >> 20).of, ""));
+    if (wanted == 0) {
+        free(block);
+        return NULL;
+    }
+    grown = realloc(block, wanted);
+    if (grown == NULL)
+        exit(bwl_complain(bwl_say("out of memory"), "", ""));
+    return grown;
+}
+
+static int lacks(lua_State *state)
+{
+    exit(bwl_complain(bwl_say("the lab cannot run this script"),
+                      bwl_say("it has no function %s", bwl_shown(lua_tostring(state, 1)).of).of,
+                      "type: bowline lab --help format"));
+}
+
+/* A name that is no global variable: of a server, or of nobody. */
+static int unknown(lua_State *state)
+{
+    static const char *const of_servers[] = { "cjson", "cmsgpack", "bit", "struct", "os" };
+    const char              *name         = lua_tostring(state, 1);
+
+    for (size_t i = 0; name != NULL && i < sizeof of_servers / sizeof of_servers[0]; i++)
+        if (strcmp(name, of_servers[i]) == 0)
+            return lacks(state);
+    luaL_where(state, 2); /* the line of the script */
+    lua_pushfstring(state, "there is no variable %s", name != NULL ? name : "of this kind");
+    lua_concat(state, 2);
+    return lua_error(state);
 }
 
 static void open_state(void)
 {
-    static const char *const removed[] = { "dofile", "loadfile", "load",    "loadstring",
-                                           "print",  "newproxy", "require", "module" };
+    static size_t used;
 
     if (now.state != NULL)
         return;
-    now.state = luaL_newstate();
+    now.state = lua_newstate(take_memory, &used);
     if (now.state == NULL)
         exit(bwl_complain(bwl_say("out of memory"), "", ""));
     luaopen_base(now.state);
@@ -172,16 +255,21 @@ static void open_state(void)
     luaopen_string(now.state);
     luaopen_math(now.state);
     lua_settop(now.state, 0);
-    for (size_t i = 0; i < sizeof removed / sizeof removed[0]; i++) {
-        lua_pushnil(now.state);
-        lua_setglobal(now.state, removed[i]);
-    }
-    lua_newtable(now.state);
+    (void)luaL_loadbuffer(now.state, prelude, sizeof prelude - 1, "=prelude");
+    lua_pushcfunction(now.state, lacks);
+    lua_pushcfunction(now.state, unknown);
     lua_pushcfunction(now.state, call);
-    lua_setfield(now.state, -2, "call");
-    lua_pushcfunction(now.state, call);
-    lua_setfield(now.state, -2, "pcall");
-    lua_setglobal(now.state, "redis");
+    lua_getglobal(now.state, "pcall");
+    lua_call(now.state, 4, 1);
+    lua_replace(now.state, LUA_GLOBALSINDEX);
+}
+
+/* A variable of the next script. */
+static void set_global(lua_State *state, const char *name)
+{
+    lua_pushstring(state, name);
+    lua_insert(state, -2);
+    lua_rawset(state, LUA_GLOBALSINDEX);
 }
 
 /* Pushes the function of a script, which is compiled once; or an error: false. */
@@ -247,15 +335,19 @@ bwl_model_reply bwl_model_script(bwl_model_redis *r, const bwl_model_command_arg
     lua_newtable(state);
     lua_pushstring(state, KEY);
     lua_rawseti(state, -2, 1);
-    lua_setglobal(state, "KEYS");
+    set_global(state, "KEYS");
     lua_newtable(state);
     for (int i = 3; i < eval->args_count; i++) {
         push_value(state, values[i]);
         lua_rawseti(state, -2, i - 2);
     }
-    lua_setglobal(state, "ARGV");
+    set_global(state, "ARGV");
     lua_sethook(state, limit, LUA_MASKCOUNT, INSTRUCTIONS_MAX);
-    if (!push_script(&q->program->texts[eval->args[0].number]) || lua_pcall(state, 0, 1, 0) != 0)
+    now.is_refused = false;
+    if (push_script(&q->program->texts[eval->args[0].number]) && lua_pcall(state, 0, 1, 0) == 0)
+        return reply_of(state);
+    if (now.is_refused || lua_istable(state, -1)) /* error({ err = ... }) */
         return (bwl_model_reply){ .answer = BWL_REFUSED };
-    return reply_of(state);
+    exit(bwl_complain(bwl_say("the lab cannot run this script"),
+                      bwl_shown(lua_tostring(state, -1)).of, "type: bowline lab --help format"));
 }

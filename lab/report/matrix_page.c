@@ -80,7 +80,7 @@ static void put_section(FILE *out, const bwl_matrix *m, size_t i, unsigned j)
             out, "p",
             bwl_say("%s: %s.", bwl_budget_label(column), bwl_tr(bwl_budget_sentence(column))).of);
     }
-    bwl_page_put_command(out, &it, faults.of);
+    bwl_page_put_command(out, &it, faults.of, NULL, NULL);
     bwl_page_put_schedule(out, &it);
     bwl_put(out, "<p><a href=\"#top\">%s</a></p>\n</section>\n", bwl_tr("back to the table"));
 }

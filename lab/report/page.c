@@ -97,12 +97,29 @@ static void put_quoted(FILE *out, const char *word)
     bwl_put(out, is_plain ? "" : "&#39;");
 }
 
-void bwl_page_put_command(FILE *out, const bwl_page_schedule *schedule, const char *faults)
+static void put_option(FILE *out, const char *option, const char *value)
 {
+    if (value == NULL)
+        return;
+    bwl_put(out, " %s ", option);
+    put_quoted(out, value);
+}
+
+void bwl_page_put_command(FILE *out, const bwl_page_schedule *schedule, const char *faults,
+                          const char *settings, const char *start)
+{
+    const bwl_scenario *world = schedule->world;
+
     bwl_put(out, "<p><code>bowline lab try ");
     put_quoted(out, schedule->subject);
-    bwl_put(out, "%s --clients %u --invariant &#39;%s&#39;</code></p>\n", faults,
-            schedule->world->clients, bwl_invariant_label(schedule->broken));
+    bwl_put(out, "%s --clients %u", faults, world->clients);
+    if (world->rounds > 1 && world->rounds != BWL_ANY)
+        bwl_put(out, " --rounds %u", world->rounds);
+    if (world->budget[BWL_RATE] != 0)
+        bwl_put(out, " --pace %u", world->clocks.rate_pace);
+    put_option(out, "--set", settings);
+    put_option(out, "--start", start == NULL && world->server.stale ? "stale" : start);
+    bwl_put(out, " --invariant &#39;%s&#39;</code></p>\n", bwl_invariant_label(schedule->broken));
 }
 
 void bwl_page_put_schedule(FILE *out, const bwl_page_schedule *schedule)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "lab/base/say.h"
 #include "lab/search/explore.h"
 #include <stdio.h>
 
@@ -31,8 +32,12 @@ typedef struct bwl_page_result {
 typedef struct bwl_page_trial {
     const char            *subject; /* see bwl_subject_find */
     const bwl_scenario    *world;
-    const char            *budget; /* which faults were allowed */
-    unsigned               worst;  /* its invariant; 0: none is broken */
+    const char            *budget;   /* which faults were allowed */
+    const char            *settings; /* --set; NULL: none */
+    const char            *start;    /* --start; NULL: none */
+    const bwl_text        *notes;    /* what else the world has */
+    unsigned               notes_count;
+    unsigned               worst; /* its invariant; 0: none is broken */
     unsigned               results_count;
     const bwl_page_result *results;
 } bwl_page_trial;
@@ -43,8 +48,10 @@ void bwl_page_end(FILE *out);
 /* <element>text</element>, escaped. */
 void bwl_page_put(FILE *out, const char *element, const char *text);
 
-/* The command that finds a schedule; `faults` is its options for them. */
-void bwl_page_put_command(FILE *out, const bwl_page_schedule *schedule, const char *faults);
+/* The command that finds a schedule; `faults` is its options for them.  settings, start: those of
+ * --set and --start, or NULL. */
+void bwl_page_put_command(FILE *out, const bwl_page_schedule *schedule, const char *faults,
+                          const char *settings, const char *start);
 
 /* The diagram, and the states for the script. */
 void bwl_page_put_schedule(FILE *out, const bwl_page_schedule *schedule);

@@ -76,7 +76,7 @@ static void put_section(FILE *out, const bwl_page_trial *t, const bwl_page_resul
                  bwl_say("%s: %s", bwl_invariant_words(r->invariant).of, result_words(r).of).of);
     bwl_page_put(out, "p",
                  bwl_say("It is broken when %s.", bwl_tr(bwl_invariant_sentence(r->invariant))).of);
-    bwl_page_put_command(out, &it, options_of(r->found->budget).of);
+    bwl_page_put_command(out, &it, options_of(r->found->budget).of, t->settings, t->start);
     bwl_page_put_schedule(out, &it);
     bwl_put(out, "<p><a href=\"#top\">%s</a></p>\n</section>\n", bwl_tr("back to the invariants"));
 }
@@ -90,6 +90,8 @@ void bwl_page_of_trial(FILE *out, const bwl_page_trial *t)
         out, "p",
         bwl_say("%u clients, %u rounds; faults: %s", t->world->clients, t->world->rounds, t->budget)
             .of);
+    for (unsigned i = 0; i < t->notes_count; i++)
+        bwl_page_put(out, "p", t->notes[i].of);
     bwl_put(out, "<ul class=\"results\">\n");
     for (look each = 0; each < LOOKS; each++)
         for (unsigned i = 0; i < t->results_count; i++)

@@ -36,7 +36,7 @@ static void add_caller(const bwl_world *w, bwl_transitions *transitions, unsigne
         add_with_chance(w, transitions, BWL_TRANSITION_ALARM, client, 0);
     if (bwl_hold_is_held(&c->hold)) {
         bwl_transitions_add(transitions, BWL_TRANSITION_RELEASE, client, 0);
-        if (w->left[BWL_EXTEND_BY_CALLER] > 0)
+        if (w->left[BWL_EXTEND_BY_CALLER] > 0 && c->hold.protocol->extends)
             bwl_transitions_add(transitions, BWL_TRANSITION_EXTEND, client, 0);
         if (w->left[BWL_YIELD] > 0 && w->scenario->wait_ms > 0)
             bwl_transitions_add(transitions, BWL_TRANSITION_YIELD, client, 0);

@@ -2,7 +2,10 @@
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/inside.h"
+#include "lab/base/say.h"
 #include "lab/model/steps.h"
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BORROWED_MS = 20 }; /* the TTL of a key that another program takes for a while */
@@ -89,8 +92,24 @@ static void leave_key(bwl_world *w)
     w->servers[BWL_ONLY].key_excused = true;
 }
 
+/* Each attempt of a client has a token of its own, and there are only so many.  Without an end of
+ * the rounds, a state is reached first by few of them. */
+static void check_attempts(const bwl_scenario *s)
+{
+    bwl_ms   pause_ms = s->options.rules != NULL ? s->options.rules->pause_ms : 0;
+    unsigned rounds   = (s->rounds != BWL_ANY ? s->rounds : 1) + s->budget[BWL_YIELD];
+
+    if (pause_ms == 0 || s->wait_ms / pause_ms < BWL_TOKENS_PER_CLIENT / (rounds + 1) - 2)
+        return;
+    exit(bwl_complain(
+        bwl_say("a client of %s makes too many attempts", bwl_shown(s->name).of),
+        bwl_say("it waits %" PRId64 " ms and pauses %" PRId64 " ms", s->wait_ms, pause_ms).of,
+        "type: --set 'wait 100ms poll 10ms', or lab: wait 100ms poll 10ms"));
+}
+
 void bwl_world_start(bwl_world *w, const bwl_scenario *s)
 {
+    check_attempts(s);
     assert(s->clients <= BWL_CLIENTS_MAX);
     assert(s->servers <= BWL_SERVERS_MAX);
     *w = (bwl_world){ .scenario = s, .now = BWL_BEGINNING_MS };

@@ -41,7 +41,7 @@ def test_holder_is_shown_then_broken_and_notices_at_its_renewal(place, redis):
             break
         assert place.finish(holder) == LOST  # the machine stopped for longer than its lease
     shown, broken = done.stdout.splitlines()
-    assert shown.startswith("job: held by ") and f" pid {holder.pid} (bowline run sh)" in shown and ", which ends in " in shown
+    assert shown.startswith("job: held by ") and f" pid {holder.pid} (bowline run sh)" in shown and "; its lease ends in " in shown
     assert broken == "job: broken"
     assert redis.keys() == []
     assert place.finish(holder) == LOST
@@ -276,7 +276,7 @@ def test_break_of_a_file_lock_names_the_process(place):
     done = breaks(place, "--yes", "job")
     what, why, what_to_type = failed(done)
     assert f" pid {holder.pid} " in done.stdout and what == "job was not broken"
-    assert "ends with its process" in why and what_to_type == f"type: kill {holder.pid}"
+    assert "ends with the process that holds it" in why and what_to_type == f"type: kill {holder.pid}"
     assert place.is_alive(holder.command)
     place.let_go(holder)
 

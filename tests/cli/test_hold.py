@@ -101,7 +101,7 @@ def test_a_shell_holds_checks_and_releases(keepers, store):
     assert "(bowline hold)" in lines[1]
     assert [line.split(", pid")[1].split(", ")[1] for line in (lines[4], lines[7])] == [
         "holds it around this command"] * 2
-    assert lines[9].endswith(" is no hold") and lines[10] == "No such file or directory"
+    assert lines[9].startswith("there is no hold at ") and lines[10] == "No such file or directory"
     assert len(lines) == 12
     assert keepers.pids() == []
     if store.kind != "file":
@@ -356,7 +356,7 @@ def test_a_name_is_quoted(local):
     (["hold", "--for", "1", "--max-hold", "1h", "a", "b"], ["more than one lock is named", None, None]),
     (["hold", "--max-hold", "1h", "redis://h"], ["a URL is in the place of the name of the lock", None, None]),
     (["release"], ["no hold is named", "BOWLINE_HOLD is not set, and --hold was not given", None]),
-    (["release", "--hold", "x" * 200], ["x" * 200 + " is no hold", "the path is too long for a socket", None]),
+    (["release", "--hold", "x" * 200], ["there is no hold at " + "x" * 200, "the path is too long for a socket", None]),
     (["release", "job"], ["too many arguments", None, None]),
 ])
 def test_errors_say_what_why_and_what_to_type(local, words, said):

@@ -112,13 +112,17 @@ def test_watch_names_who_has_broken_a_hold(place, store, name):
 
 
 def test_watch_counts_the_waiters(place, name):
-    place.hold(name)
+    holder = place.hold(name)
     watch = Watch(place, name)
     watch.next("held")
     waiter = place.start(name, "true")
     assert watch.next("waiting")["waiting"] == 1
     place.let_go(waiter)
     assert "waiting" not in watch.next("waiting")
+    place.start(name, "sleep", "1000")
+    watch.next("waiting")
+    place.let_go(holder)
+    assert "waiting" not in watch.next("released")  # it holds the lock now
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -203,16 +207,13 @@ def test_progress_of_ls_disappears(place, redis, terminal, name, key):
 # top.
 
 
-@pytest.mark.parametrize("kind", ["file", "redis"])
-def test_top_is_a_page_that_leaves_the_terminal_as_it_was(request, place, terminal, kind, name):
-    if kind == "redis":
-        request.getfixturevalue("redis")
+def test_top_is_a_page_that_leaves_the_terminal_as_it_was(place, store, terminal, name):
     tool = place.script("a\x1b[2Jb", "#!/bin/sh\necho begun\nexec sleep 1000\n")
     place.start(name, str(tool)).stdout.readline()
     shell = terminal()
     before = shell.command("stty -g", r"([0-9a-f:]+)\n").group(1)
     # Not in bash itself, which mends the terminal after a command.
-    run = f"sh -c 'trap : INT; {PROGRAM} top --every 200ms; echo code=$?; stty -g'"
+    run = f"sh -c 'trap : INT; {PROGRAM} top --every 200ms \"{name}*\"; echo code=$?; stty -g'"
     shell.command(run, r"\x1b\[\?1049h", r"held 1 ", "NAME", f"{name}  {ME}  [^\\x1b]*\n")
     shell.resize(40)
     shell.expect(r"NAME[^\n]{33}\.\.\.\x1b")

@@ -32,6 +32,10 @@ def test_one_of_four_hosts_runs_the_command_once_per_period(place, store, name):
     assert f"{name}: done by {ME} at " in again.stderr
     shown = json.loads(place.bowline("who", "--json", name).stdout)
     assert (shown["held"], shown["done"], shown["user"]) == (False, True, event["user"])
+    place.env["BOWLINE_URL"], url = place.env["BOWLINE_URL"] + "?protocol=token", place.env["BOWLINE_URL"]
+    assert place.bowline("ls", name).stdout == "" and " done by " in place.bowline("who", name).stdout
+    assert place.bowline("break", "--yes", name).stderr.endswith("remove protocol= or profile= from the URL\n")
+    place.env["BOWLINE_URL"] = url
     assert place.bowline("break", "--yes", name).returncode == 0
     assert place.run(*HOUR, name, *command(place)).returncode == 0 and runs(place) == 2
 
@@ -95,7 +99,7 @@ def test_the_end_of_at_least_lets_the_next_one_in(place, redis):
     "words,says",
     [
         (["--once-per", "1d", "--at-least", "1d"], "exclude each other"),
-        (["--retry-failed"], "has no period"),
+        (["--retry-failed"], "needs --once-per or --at-least"),
         (["--once-per", "367d"], "it is from 1ms to 366d"),
         (["--at-least", "0s"], "it is from 1ms to 366d"),
         (["--once-per", "1d", "--url", "redis://h?protocol=token"], "protocol token does not keep"),

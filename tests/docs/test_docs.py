@@ -145,6 +145,14 @@ def test_troubleshooting_is_keyed_by_texts_of_the_sources():
     assert len(re.findall("^### `", kept, re.M)) >= 40
 
 
+def test_each_error_that_people_see_when_they_type_has_its_row():
+    page = (SOURCE / "docs/reference/troubleshooting.md").read_text(encoding="utf-8")
+    rows = [".*".join(map(re.escape, row.replace("5m", "1s").split("..."))) for row in re.findall("^### `(.*)`$", page, re.M) if row[:9] != "check the"]
+    typed = re.sub(r"^\[\w+\] ", "", (SOURCE / "tests/cli/typed.txt").read_text(encoding="utf-8"), flags=re.M)
+    errors = re.findall(r"(?:^bowline: .*\n){3}", typed, re.M)
+    assert len(errors) >= 15 and [error for error in errors if not any(re.search(row, error) for row in rows)] == []
+
+
 def test_a_text_that_the_sources_lack_is_an_error(tmp_path):
     (tmp_path / "a.c").write_text('/* "gone" */ f("%s was "\n  "lost after %" PRIu64 " ms", x);')
     there = troubleshooting("= %s was lost after %llu ms\nWhy.\n", tmp_path)

@@ -1,8 +1,10 @@
 """Lock files: what is refused and where, the same result as the lock in C, and the same commands on a real server."""
 
+import html
 import os
 import pathlib
 import re
+import shlex
 import socket
 import subprocess
 
@@ -44,9 +46,42 @@ def test_a_time_of_its_own_keeps_the_lease_of_the_file(lab):
     assert lab("run", lab.write("whole.lock", text.replace("EX 1", "EX lease"))).returncode == 0
 
 
-def test_a_script_with_a_command_that_the_lab_does_not_have_is_refused(lab):
-    text = GOOD.replace("DEL key", "EVAL `return redis.call('hset', KEYS[1], 'a', 1)` 1 key")
-    assert "it has no command hset" in lab.refuses("try", lab.write("it.lock", text), "--quiet")
+BAD_SCRIPTS = {
+    "return redis.call('hset', KEYS[1], 'a', 1)": "it has no command hset",
+    "return redis.call('get')": "script:1: wrong arguments of get",
+    "return cjson.encode({})": "it has no function cjson",
+    "n = (n or 0) + 1 return n": "script:1: there is no variable n",
+    "n = 1 return n": "script:1: a script cannot set 'n'",
+    "string.n = 1 return string.n": "script:1: a script cannot set 'n'",
+    "while true do end": "it has not ended after 100000 instructions",
+    "local s = 'x' while true do s = s .. s end": "it needs more than 16 MB",
+}
+
+
+@pytest.mark.parametrize("script, why", BAD_SCRIPTS.items())
+def test_a_script_that_the_lab_cannot_run_is_refused(lab, script, why):
+    text = GOOD.replace("DEL key", f"EVAL `{script}` 1 key")
+    assert why in lab.refuses("try", lab.write("it.lock", text), "--quiet")
+
+
+def test_a_script_may_handle_a_refused_command(lab):
+    script = "local r = redis.pcall('incr', KEYS[1]) return type(r) == 'table' and redis.error_reply(r.err) or r"
+    text = GOOD.replace("SETNX key token -> 1 ? held : busy", f"EVAL `{script}` 1 key -> error ? held : busy")
+    assert lab("try", lab.write("it.lock", text), "--start", "abc", "--invariant", "in time").returncode == 0
+
+
+def test_more_attempts_than_there_are_tokens_are_refused(lab):
+    path = lab.write("it.lock", "lab: wait 100s poll 1ms\n" + GOOD)
+    assert "makes too many attempts" in lab.refuses("try", path) and "waits 100000 ms" in lab.refuses("run", path)
+    assert lab("try", path, "--set", "wait 30ms", "--slow", "1", "--invariant", "pauses").returncode == 0
+
+
+def test_each_fault_may_happen_to_a_lock_that_cannot_extend(lab):
+    faults = re.findall(r"^ +--([\w-]+) N", lab("--help").stdout.split("\nfaults, ")[1], re.M)
+    assert len(faults) == 22
+    for name in ("set-nx-ex", lab.write("it.lock", GOOD)):
+        said = [lab("try", name, f"--{fault}", "1", "--faults", "1", "--quiet") for fault in faults]
+        assert {one.returncode for one in said} <= {0, 1}, [one.stderr for one in said]
 
 
 @pytest.mark.parametrize("start, why", [("1 ttl 5s", "for the key of a lock file"), ("stale", "are no times")])
@@ -68,6 +103,19 @@ def test_a_key_at_the_start_is_also_on_the_real_server(lab):
     found = lab("try", str(LOCKS / "by-time.lock"), "--start", "5", "--json", "--invariant", "one worker")
     said = lab("replay", lab.write("it.json", found.stdout)).stdout
     assert '"start": "5"' in found.stdout and "GET key: the server says yes (5)" in said and "=> broken" in said, said
+
+
+@pytest.mark.parametrize("words", [["setnx-stamp-del"], [str(LOCKS / "way-4.lock"), "--set", "lease 4s skew 3s"], [str(LOCKS / "watch-ttl.lock"), "--start", "a b"]])
+def test_a_page_has_the_settings_and_each_of_its_commands_finds_its_schedule(lab, words):
+    said = lab("try", *words, "--slow", "1", "--html", "it.html").stdout
+    page = html.unescape((lab.root / "it.html").read_text())
+    notes = said.split("\n\n")[0].splitlines()[2:]
+    assert len(notes) == len(words) // 2 + (len(words) > 1) and all(f"<p>{note}</p>" in page for note in notes), notes
+    commands = [shlex.split(command)[2:] for command in re.findall("<code>(bowline lab try .*)</code>", page)]
+    assert len(commands) == said.count("BREAKS with") > 0
+    for command in commands:
+        broken = re.search(rf"^  {command[-1]} +BREAKS with .*? in \d+ steps", said, re.M)
+        assert broken[0] in lab(*command).stdout
 
 
 @pytest.mark.parametrize("text", ["lease 10\n" + GOOD, 'lab: breaks "one worker" twin missing\n' + GOOD])
@@ -188,6 +236,21 @@ def test_a_file_and_its_lock_in_c_send_the_same_commands(arena, tmp_path, file, 
         assert (reply != theirs[0]) == (f"{name}!" in differs.split(",")), (name, reply, theirs[0], why)
         assert (commands != theirs[2]) == (name in differs.split(",")), (name, commands, theirs[2], why)
     assert stories[0]["acquire"][2] and stories[0]["release"][2]
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
+def test_each_command_has_its_rights(lab, arena):
+    """All that a file may send, and a script that calls what only a server has."""
+    words = re.findall(r"^    X\((\w+), (\d)", (SOURCE / "src/protocol/lock_file/program.h").read_text(), re.M)
+    lines = ["  " + " ".join([word, *["key", "1"][: int(count)]]) for word, count in words if word not in ("EVAL", "PUBLISH")]
+    lines += ["  PUBLISH key 1", "  EVAL `redis.call('hincrby', 'a', 'b', 1) redis.call('get ~*')` 1 key"]
+    path = lab.write("it.lock", "acquire:\n" + "\n".join(lines) + "\n  held\nrelease: DEL key\n")
+    url = f"redis://127.0.0.1:{arena.server.port}?accept-risk=1&protocol-file={path}"
+    said = {word: subprocess.run([BOWLINE, word, url], capture_output=True, text=True, check=False) for word in ("acl", "caps", "doctor")}
+    assert [one.returncode for one in said.values()] == [0, 0, 0], said
+    rights = said["acl"].stdout.splitlines()[0].split()
+    assert {f"+{word.lower()}" for word, _ in words} | {"+hincrby", "&*"} <= set(rights) and not {"+get ~*", "~*"} & set(rights)
+    assert "has all permissions of protocol lock-file" in said["doctor"].stdout
 
 
 @pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")

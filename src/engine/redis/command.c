@@ -259,7 +259,8 @@ static void repeat_delete(bwl_session *session, const bwl_request *request, cons
     (void)bwl_session_submit(session, &again); /* without memory, the lease ends it */
 }
 
-/* A hold that the server no longer has may have been released by force. */
+/* A hold that the server no longer has may have been released by force.  A renewal reports the loss
+ * at once, and the client that did it later.  A release has one result, so it waits for both. */
 static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
 {
@@ -267,7 +268,6 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     bool             was_held = bwl_queue_exclusive(request->command) == REDIS_QUEUE_EXTEND &&
                     bwl_hold_is_held(&lock->hold);
     bwl_event ev = *result;
-    char      token[BWL_TOKEN_MAX + 1];
 
     learn(session, request, result);
     repeat_delete(session, request, result);
@@ -278,12 +278,14 @@ static void complete_command(bwl_session *session, const bwl_request *request,
         bwl_redis_lock_of(lock)->shown.granted_at = lock->host->latest;
     ev.tag  = request->tag;
     ev.node = request->node;
-    memcpy(token, lock->hold.request.token, sizeof token);
-    if (tells_loss(request, result))
+    if (tells_loss(request, result)) {
         bwl_redis_note_loss(lock, (bowline_loss)result->number);
+        if (lock->hold.state == BWL_HOLD_RELEASING && bwl_redis_ask_breaker(request, &ev))
+            return;
+    }
     bwl_host_event(lock, ev);
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
-        bwl_redis_ask_breaker(lock, request->node, token);
+        (void)bwl_redis_ask_breaker(request, NULL); /* (void): then the client is not named */
     else if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_YES)
         bwl_redis_show_hold(session, lock);
 }

@@ -125,17 +125,18 @@ static void note_kind(bwl_holder *ret_holder, const bwl_holder_reply *look,
         (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
 }
 
-/* The rest of a holder is no hold.  True: it is one. */
+/* The rest of a holder is no hold, whatever the protocol of this client.  True: it is one. */
 static bool fill_in_rest(bwl_holder *ret_holder, const bwl_holder_reply *look,
                          const bwl_engine_lock *lock)
 {
     bwl_queue_rest rest;
 
-    if (!lock->hold.protocol->rests || !bwl_queue_read_rest(&rest, look->value))
+    if (!bwl_queue_read_rest(&rest, look->value))
         return false;
     ret_holder->held     = false;
     ret_holder->done     = true;
-    ret_holder->id       = bwl_redis_id_of_hold(&lock->hold, look);
+    ret_holder->foreign  = !lock->hold.protocol->rests;
+    ret_holder->id       = ret_holder->foreign ? 0 : bwl_redis_id_of_hold(&lock->hold, look);
     ret_holder->since_ms = bwl_ms_max(rest.began_with_ms - ret_holder->left_ms, 0);
     bwl_printable_copy(ret_holder->user, sizeof ret_holder->user, rest.user, rest.user_size);
     bwl_printable_copy(ret_holder->host, sizeof ret_holder->host, rest.host, strlen(rest.host));

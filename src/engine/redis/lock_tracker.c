@@ -215,7 +215,7 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
         return;
     bwl_redis_note_loss(lock, (bowline_loss)result->number);
     bwl_host_revoke(lock);
-    bwl_redis_ask_breaker(lock, request->node, request->token);
+    (void)bwl_redis_ask_breaker(request, NULL); /* (void): then the client is not named */
 }
 
 static void lose_pushes(bwl_session *session, bwl_engine_lock *lock, const void *arg)
@@ -309,16 +309,38 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
     return BWL_REDIS_ANSWER;
 }
 
-static const bwl_request_kind ask_breaker = { .write = write_ask_breaker, .read = read_breaker };
-
-void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token)
+/* The loss, which waited for the note, goes to the machine; without a reply it has no name. */
+static void complete_loss(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
-    bwl_session *session = bwl_redis_route(lock, node);
-    bwl_request  request = { .kind = &ask_breaker, .lock = lock };
+    (void)session;
+    (void)result;
+    bwl_host_event(request->lock, (bwl_event){ .kind   = BWL_REPLY,
+                                               .answer = BWL_NO,
+                                               .tag    = request->tag,
+                                               .node   = request->node,
+                                               .number = (uint64_t)request->number });
+}
+
+static const bwl_request_kind ask_breaker = { .write = write_ask_breaker, .read = read_breaker };
+static const bwl_request_kind ask_breaker_first = {
+    .write    = write_ask_breaker,
+    .read     = read_breaker,
+    .complete = complete_loss,
+};
+
+bool bwl_redis_ask_breaker(const bwl_request *found, const bwl_event *result)
+{
+    bwl_engine_lock *lock    = found->lock;
+    bwl_session     *session = bwl_redis_route(lock, found->node);
+    bwl_request      request = { .kind   = result != NULL ? &ask_breaker_first : &ask_breaker,
+                                 .lock   = lock,
+                                 .tag    = found->tag,
+                                 .node   = found->node,
+                                 .number = result != NULL ? (int64_t)result->number : 0 };
 
     if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
-        return;
-    memcpy(request.token, token, sizeof request.token);
+        return false;
+    memcpy(request.token, found->token, sizeof request.token);
     bwl_redis_hide_hold(session, lock);
-    (void)bwl_session_submit(session, &request); /* (void): then the client is not named */
+    return bwl_session_submit(session, &request);
 }

@@ -189,8 +189,9 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
 /* Another node owns this slot now: sends a DOWN event to the locks that wait in it. */
 void bwl_redis_slot_lost(bwl_session *session, uint16_t slot);
 
-/* The hold with this token has ended: queries who released it by force. */
-void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token);
+/* The hold of this request is lost: queries who released it by force.  The machine gets the result
+ * of the request after that; NULL: it has it.  False: nobody is queried. */
+bool bwl_redis_ask_breaker(const bwl_request *found, const bwl_event *result);
 
 /* ---- waiters.c */
 
@@ -205,7 +206,6 @@ bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request);
 /* Records the queue status of a reply. */
 void bwl_redis_queued(bwl_session *session, const bwl_request *request,
                       const bwl_queue_status *queue_status);
-
 void bwl_redis_on_push(bwl_session *session, const bwl_queue_push *push);
 
 /* ---- client_info.c */

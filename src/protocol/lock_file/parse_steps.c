@@ -177,10 +177,8 @@ static bool take_assignment(bwl_parser *p, uint8_t *ret_call)
 /* A word is present, and the sign behind it.  An error there is not reported yet. */
 static bool is_word_before(const bwl_parser *p, const char *sign)
 {
-    bwl_lock_scan       ahead = p->scan;
-    bwl_lock_file_error error = { 0 };
+    bwl_lock_scan ahead = p->scan;
 
-    ahead.error = &error;
     if (ahead.token.kind != BWL_LT_WORD)
         return false;
     bwl_lock_scan_next(&ahead);

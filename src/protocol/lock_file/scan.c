@@ -15,6 +15,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 static bool is_in_word(char c)
 {
     return is_letter(c) || is_digit(c) || c == '_' || c == '-';
@@ -77,6 +82,8 @@ static void skip_comment(bwl_lock_scan *s)
     while (comment.at < s->at && (*comment.at == ' ' || *comment.at == '#'))
         comment.at++;
     comment.size = (size_t)(s->at - comment.at);
+    while (comment.size > 0 && is_blank(comment.at[comment.size - 1]))
+        comment.size--;
     if (comment.size >= sizeof zh && memcmp(comment.at, zh, sizeof zh - 1) == 0) {
         comment.at += sizeof zh - 1;
         comment.size -= sizeof zh - 1;
@@ -142,6 +149,16 @@ static void scan_text(bwl_lock_scan *s)
     s->has_said   = true;
 }
 
+/* The sign that a Chinese keyboard has written in its double width, U+FF01 to U+FF5E; 0: none. */
+static char wide_sign(const bwl_lock_scan *s)
+{
+    const unsigned char *byte = (const unsigned char *)s->at;
+
+    if (s->end - s->at < 3 || byte[0] != 0xef || (byte[1] != 0xbc && byte[1] != 0xbd))
+        return '\0';
+    return (char)(0x20 + (byte[1] - 0xbc) * 0x40 + (byte[2] & 0x3f));
+}
+
 static void scan_sign(bwl_lock_scan *s)
 {
     static const char *const signs[] = { "->", "<=", ">=", "!=", "?", ":", "|",
@@ -154,7 +171,10 @@ static void scan_sign(bwl_lock_scan *s)
             return;
         }
     }
-    if (*s->at > ' ' && *s->at < 0x7f)
+    if (wide_sign(s) != '\0')
+        (void)bwl_lock_scan_fail(s, &s->token, "this sign is of double width: write %c",
+                                 wide_sign(s));
+    else if (*s->at > ' ' && *s->at < 0x7f)
         (void)bwl_lock_scan_fail(s, &s->token, "%c means nothing here", *s->at);
     else
         (void)bwl_lock_scan_fail(s, &s->token, "the byte 0x%02x means nothing here",
@@ -187,7 +207,7 @@ static void skip(bwl_lock_scan *s)
             s->at++;
             begin_line(s);
             s->at--;
-        } else if (*s->at != ' ' && *s->at != '\t' && *s->at != '\r') {
+        } else if (!is_blank(*s->at)) {
             return;
         }
     }

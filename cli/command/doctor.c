@@ -104,7 +104,7 @@ static int answer(const settings *s, const run_options *o, failure *reterr)
         write_json(&report);
     else
         write_text(&report);
-    return doctor_worst(&report) >= (o->is_strict ? DOCTOR_WARNING : DOCTOR_FAILURE)
+    return doctor_worst(&report) >= (o->acl.is_strict ? DOCTOR_WARNING : DOCTOR_FAILURE)
                ? EXIT_FAILURE_FOUND
                : 0;
 }

@@ -453,6 +453,7 @@ static int64_t once_ms(const period *p)
 static int take(job *j, failure *reterr)
 {
     const settings    *s     = &j->settings;
+    const share       *kind  = &j->options.share;
     waiting            w     = { 0 };
     int64_t            until = INT64_MAX;
     bowline_operation *op;
@@ -467,8 +468,8 @@ static int take(job *j, failure *reterr)
          &op, j->client, j->options.name,
          BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
                          .lease_ms = s->lease_ms, .once_ms = once_ms(&j->options.period),
-                         .at_least_ms = j->options.period.at_least_ms, .mode = j->options.share.mode,
-                         .permits = j->options.share.permits, .limit = j->options.share.limit),
+                         .at_least_ms = j->options.period.at_least_ms, .mode = kind->mode,
+                         .permits = kind->permits, .limit = kind->limit),
          &error);
     if (status < 0)
         return acquire_failed(j, &w, status, &error, reterr);

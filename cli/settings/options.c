@@ -342,7 +342,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_FEATURE: o->acl.feature = value; break;
     case OPTION_USER: o->acl.user = value; break;
     case OPTION_KEY: o->acl.key = value; break;
-    case OPTION_STRICT: o->is_strict = true; break;
+    case OPTION_STRICT: o->acl.is_strict = true; break;
     case OPTION_EVERY: return options_time(&o->look.every_ms, "every", "--every", value, reterr);
     case OPTION_MAX_KEYS:
         return read_number(&o->look.max_keys, "--max-keys", value, 999999999, reterr);

@@ -89,11 +89,12 @@ typedef enum lost_policy {
     LOST_WARN,     /* only a message */
 } lost_policy;
 
-/* Of acl; NULL if not given. */
+/* Of acl and doctor; NULL if not given. */
 typedef struct acl_options {
     const char *feature;
     const char *user;
     const char *key;
+    bool        is_strict;
 } acl_options;
 
 /* Of run; NULL if not given. */
@@ -154,7 +155,6 @@ typedef struct run_options {
     bool            verbose;
     bool            is_confirmed;
     bool            wants_json;
-    bool            is_strict; /* of doctor */
     acl_options     acl;
     hold_options    hold;
     metrics_options metrics;

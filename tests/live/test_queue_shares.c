@@ -1,6 +1,6 @@
 /*
- * test_queue_shares.c -- shared holds and permits of protocol queue, and the faults that such locks have
- * elsewhere.
+ * test_queue_shares.c -- shared holds and permits of protocol queue, and the faults that such locks
+ * have elsewhere.
  */
 #include "tests/lib/queue_state.h"
 #include "tests/lib/shared_server.h"
@@ -8,10 +8,11 @@
 
 #include <bowline/async.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CLIENTS = 6, FOR_EVER = 60000, PASSES = 10000 };
+enum { CLIENTS = 6, FOR_EVER = 60000 };
 
 static char            url[200];
 static bowline_client *clients[CLIENTS]; /* of each test: a request each */
@@ -74,36 +75,54 @@ static long waiting(void)
     return strtol(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), NULL, 10);
 }
 
-/* Client i waits; `nth` are in the queue then. */
-static bowline_operation *wait_for(size_t i, uint32_t permits, uint32_t limit, long nth)
-{
-    bowline_acquire_options o = options_of(permits, limit, FOR_EVER);
-    bowline_operation      *op;
+/* A request that waits in a thread of its own: without heartbeats for three seconds it would count as
+ * dead. */
+typedef struct request {
+    bowline_operation *op;
+    pthread_t          thread;
+} request;
 
-    assert_status(BOWLINE_OK, bowline_acquire_start(&op, clients[i], "x", &o, NULL), NULL);
-    for (int tries = 0; waiting() != nth && !bowline_operation_done(op); tries++) {
-        assert_true(tries < PASSES);
-        (void)bowline_operation_wait(op, 1, NULL);
-    }
-    return op;
+static request requests[CLIENTS];
+
+static void *await(void *arg)
+{
+    request *r = arg;
+
+    while (bowline_operation_wait(r->op, FOR_EVER, NULL) == BOWLINE_TIMEOUT)
+        continue;
+    return NULL;
 }
 
-static bowline_hold *granted(bowline_operation *op)
+/* Client i waits; `nth` are in the queue then. */
+static request *wait_for(size_t i, uint32_t permits, uint32_t limit, long nth)
+{
+    bowline_acquire_options o = options_of(permits, limit, BOWLINE_FOREVER);
+    request                *r = &requests[i];
+
+    assert_status(BOWLINE_OK, bowline_acquire_start(&r->op, clients[i], "x", &o, NULL), NULL);
+    assert_int_equal(pthread_create(&r->thread, NULL, await, r), 0);
+    while (waiting() != nth && !bowline_operation_done(r->op))
+        sleep_ms(1);
+    return r;
+}
+
+static bowline_hold *granted(request *r)
 {
     bowline_hold *hold;
     bowline_error error;
 
-    assert_status(BOWLINE_OK, bowline_operation_wait(op, PASSES, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    assert_int_equal(pthread_join(r->thread, NULL), 0);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, r->op, &error), &error);
     return hold;
 }
 
-static void cancel(bowline_operation *op)
+static void cancel(request *r)
 {
     bowline_hold *hold;
 
-    bowline_cancel(op);
-    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&hold, op, NULL), NULL);
+    bowline_cancel(r->op);
+    assert_int_equal(pthread_join(r->thread, NULL), 0);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&hold, r->op, NULL), NULL);
 }
 
 /* ---- order and fences ------------------------------------------------------------------------ */
@@ -130,9 +149,9 @@ TEST(readers_share_the_lock_and_its_fence_and_a_writer_is_above_them)
 /* Redisson #5379: writers starve. */
 TEST(waiting_writer_lets_no_later_reader_pass)
 {
-    bowline_hold      *reader = take(0, 1, 0);
-    bowline_operation *writer = wait_for(1, 0, 0, 1);
-    bowline_operation *later  = wait_for(2, 1, 0, 2);
+    bowline_hold *reader = take(0, 1, 0);
+    request      *writer = wait_for(1, 0, 0, 1);
+    request      *later  = wait_for(2, 1, 0, 2);
 
     assert_true(is_busy(3, 1, 0));
     must_release(reader);
@@ -146,24 +165,24 @@ TEST(waiting_writer_lets_no_later_reader_pass)
     must_release(read);
 }
 
-/* One command of the writer lets in all readers up to the next writer.  (Redisson #6664: several permits
- * are released, and one waiter is woken.) */
+/* One command of the writer lets in all readers up to the next writer.  (Redisson #6664: several
+ * permits are released, and one waiter is woken.) */
 TEST(release_lets_in_all_who_fit_at_once)
 {
-    bowline_hold      *hold = take(0, 0, 0);
-    bowline_operation *readers[3];
-    bowline_hold      *holds[COUNT_OF(readers)];
+    bowline_hold *hold = take(0, 0, 0);
+    request      *readers[3];
+    bowline_hold *holds[COUNT_OF(readers)];
 
     for (size_t i = 0; i < COUNT_OF(readers); i++)
         readers[i] = wait_for(i + 1, 1, 0, (long)i + 1);
-    bowline_operation *writer = wait_for(4, 0, 0, 4);
+    request *writer = wait_for(4, 0, 0, 4);
     (void)server_ask(redis, "CONFIG RESETSTAT");
     must_release(hold);
     assert_int_equal(queue_push_count(redis), COUNT_OF(readers));
     for (size_t i = 0; i < COUNT_OF(readers); i++)
         holds[i] = granted(readers[i]);
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
-        assert_false(bowline_operation_done(writer));
+        assert_false(bowline_operation_done(writer->op));
         assert_true(bowline_hold_fence(holds[i]) == bowline_hold_fence(holds[0]));
         must_release(holds[i]);
     }
@@ -173,9 +192,9 @@ TEST(release_lets_in_all_who_fit_at_once)
 /* Of a queue of small requests and a large one, the large one is not passed. */
 TEST(request_for_many_permits_does_not_starve)
 {
-    bowline_hold      *one   = take(0, 1, 3);
-    bowline_hold      *other = take(1, 1, 3);
-    bowline_operation *large = wait_for(2, 3, 3, 1);
+    bowline_hold *one   = take(0, 1, 3);
+    bowline_hold *other = take(1, 1, 3);
+    request      *large = wait_for(2, 3, 3, 1);
 
     assert_true(is_busy(3, 1, 3));
     must_release(one);
@@ -189,9 +208,9 @@ TEST(request_for_many_permits_does_not_starve)
 /* SemaphoreV2 of Curator takes permits one by one, so two requests can wait for each other. */
 TEST(permits_are_granted_all_or_none)
 {
-    bowline_hold      *two   = take(0, 2, 4);
-    bowline_operation *first = wait_for(1, 3, 4, 1);
-    bowline_operation *next  = wait_for(2, 3, 4, 2);
+    bowline_hold *two   = take(0, 2, 4);
+    request      *first = wait_for(1, 3, 4, 1);
+    request      *next  = wait_for(2, 3, 4, 2);
 
     assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.h"), "2");
     must_release(two);
@@ -211,8 +230,8 @@ TEST(share_that_nobody_renews_ends_while_others_are_renewed)
 
     brief.lease_ms = 300;
     assert_status(BOWLINE_OK, bowline_acquire(&dead, dies, "x", &brief, NULL), NULL);
-    bowline_operation *next = wait_for(1, 1, 2, 1);
-    bowline_hold      *hold = granted(next);
+    request      *next = wait_for(1, 1, 2, 1);
+    bowline_hold *hold = granted(next);
     assert_true(bowline_hold_left_ms(renewed) > 0);
     assert_status(BOWLINE_LOST, bowline_release(dead, NULL), NULL);
     must_release(hold);
@@ -238,9 +257,9 @@ TEST(shorter_lease_of_one_leaves_the_others_theirs)
 
 TEST(writer_that_gives_up_lets_in_the_readers_behind_it)
 {
-    bowline_hold      *reader = take(0, 1, 0);
-    bowline_operation *writer = wait_for(1, 0, 0, 1);
-    bowline_operation *next   = wait_for(2, 1, 0, 2);
+    bowline_hold *reader = take(0, 1, 0);
+    request      *writer = wait_for(1, 0, 0, 1);
+    request      *next   = wait_for(2, 1, 0, 2);
 
     cancel(writer);
     bowline_hold *hold = granted(next);
@@ -255,20 +274,20 @@ TEST(dead_writer_at_the_head_is_removed)
 
     (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
     (void)server_ask(redis, "HSET bowline:{x}:bwl.b b1:gone 1");
-    bowline_operation *next = wait_for(1, 1, 0, 0);
+    request *next = wait_for(1, 1, 0, 0);
     must_release(granted(next));
     must_release(reader);
 }
 
 /* ---- scripts that know of no sharing --------------------------------------------------------- */
 
-/* The lock of another program ends, and an exclusive try finds the readers in the queue: it gives the
- * lock to the first one alone, as every earlier version does.  That one lets the others in. */
+/* The lock of another program ends, and an exclusive try finds the readers in the queue: it gives
+ * the lock to the first one alone, as every earlier version does.  That one lets the others in. */
 TEST(reader_that_got_the_lock_alone_lets_the_others_in)
 {
     (void)server_ask(redis, "SET bowline:{x} foreign");
-    bowline_operation *first = wait_for(0, 1, 0, 1);
-    bowline_operation *next  = wait_for(1, 1, 0, 2);
+    request *first = wait_for(0, 1, 0, 1);
+    request *next  = wait_for(1, 1, 0, 2);
 
     assert_string_equal(server_ask(redis, "DEL bowline:{x}"), "1");
     assert_true(is_busy(2, 0, 0));
@@ -303,15 +322,15 @@ TEST(who_shows_how_many_share_the_lock)
 TEST(yield_of_a_share_lets_a_writer_pass)
 {
     bowline_hold      *reader = take(0, 1, 0);
-    bowline_operation *writer = wait_for(1, 0, 0, 1);
+    request           *writer = wait_for(1, 0, 0, 1);
     bowline_operation *op;
 
-    assert_status(BOWLINE_OK, bowline_yield_start(&op, reader, FOR_EVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_yield_start(&op, reader, BOWLINE_FOREVER, NULL), NULL);
     bowline_hold *wrote = granted(writer);
     assert_false(bowline_operation_done(op));
     uint64_t fence = bowline_hold_fence(wrote);
     must_release(wrote);
-    assert_status(BOWLINE_OK, bowline_operation_wait(op, PASSES, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, FOR_EVER, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_true(bowline_hold_fence(reader) > fence);
     must_release(reader);

@@ -120,7 +120,7 @@ static void use_queue_with_other_keys(const char *options)
     bowline_close(first);
 }
 
-/* One that shares the lock enters twice, extends, and makes way for one that waits for two permits. */
+/* One that shares the lock extends its hold, and makes way for one that waits for two permits. */
 static void use_shares(const char *options)
 {
     bowline_client         *first  = must_open(url_with(options));

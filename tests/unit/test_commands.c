@@ -217,9 +217,9 @@ TEST(holder_query_shows_kind_time_and_value)
     assert_string_equal(look.value, "");
 }
 
-/* waiting, ms since the grant, fence, pid of the command */
-#define PUBLISHED ":3\r\n:192000\r\n$19\r\n1838410000000000000\r\n$4\r\n4121\r\n"
-#define LOOKED    "*11\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
+/* waiting, ms since the grant, fence, pid of the command, sharers, permits */
+#define PUBLISHED ":3\r\n:192000\r\n$19\r\n1838410000000000000\r\n$4\r\n4121\r\n:2\r\n:5\r\n"
+#define LOOKED    "*13\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
 
 TEST(holder_query_shows_the_client_info)
 {
@@ -233,6 +233,8 @@ TEST(holder_query_shows_the_client_info)
     assert_int_equal(look.since_ms, 192000);
     assert_int_equal(look.fence, UINT64_C(1838410000000000000));
     assert_int_equal(look.command_pid, 4121);
+    assert_int_equal(look.sharers, 2);
+    assert_int_equal(look.permits, 5);
     assert_int_equal(look.uid, 1000);
     assert_int_equal(look.pid, 42);
     assert_string_equal(look.host, "web-2");
@@ -250,7 +252,7 @@ TEST(holder_query_omits_invalid_client_info)
     longest[100] = '\0';
     (void)snprintf(frame, sizeof frame,
                    LOOKED "$2\r\n-1\r\n$0\r\n\r\n$100\r\n%s\r\n$100\r\n%s\r\n"
-                          ":0\r\n:0\r\n$1\r\nx\r\n$2\r\n-1\r\n",
+                          ":0\r\n:0\r\n$1\r\nx\r\n$2\r\n-1\r\n:0\r\n:0\r\n",
                    longest, longest);
     assert_int_equal(read_holder_query(frame, &answer), BWL_REDIS_ANSWER);
     assert_int_equal(look.uid, 0);

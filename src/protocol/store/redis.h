@@ -124,8 +124,7 @@
  *                         that number of replicas, or more                             YES
  *                         fewer                                                        NO
  *
- * A command of a lock file, or a transaction of several (lock_file/program.h): they are sent as the
- * file says.
+ * A command or a transaction of a lock file (lock_file/program.h), sent as the file says.
  *
  *  STEP                   arguments: the operation, and the number that the client has computed
  *                         any reply but an error, with the details of a value                 YES
@@ -205,8 +204,7 @@ static inline bool bwl_redis_command_releases(bwl_redis_command command)
 
 /* Indexes of bwl_send.args.  An argument that a command does not have is 0. */
 enum {
-    REDIS_ARG_TIMESTAMP =
-        0, /* in the unit of the rules: of the value that is written or compared */
+    REDIS_ARG_TIMESTAMP      = 0, /* of the value, in the unit of the rules */
     REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known */
     REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
     REDIS_ARG_REST_MS        = 0, /* QUEUE_REST: what is left of the rest */

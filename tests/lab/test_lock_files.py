@@ -263,6 +263,15 @@ def test_a_file_that_others_may_write_is_not_trusted(lab):
 
 
 @pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
+def test_run_waits_as_long_as_the_file_says(lab, arena):
+    path = lab.write("it.lock", "wait 120ms poll 50ms\n" + GOOD)
+    arena.server.cli("set", "bowline:a", "held")
+    url = f"redis://127.0.0.1:{arena.server.port}?accept-risk=1&key=bowline:%25s&protocol-file={path}"
+    said = subprocess.run([BOWLINE, "run", "--url", url, "a", "true"], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert said.returncode == 124 and "a was not acquired within 12" in said.stderr, said.stderr
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
 def test_bowline_adds_nothing_after_a_broken_connection(lab, arena):
     path = lab.write("it.lock", (LOCKS / "counter.lock").read_text())
     server = arena.server

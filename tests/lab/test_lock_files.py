@@ -76,6 +76,13 @@ def test_more_attempts_than_there_are_tokens_are_refused(lab):
     assert lab("try", path, "--set", "wait 30ms", "--slow", "1", "--invariant", "pauses").returncode == 0
 
 
+def test_the_rate_of_a_clock_is_set_as_by_the_command_line(lab):
+    """The drift allowance covers the usual rate, and not this one."""
+    path = lab.write("it.lock", "lab: rate 1 pace 90\n" + (LOCKS / "token.lock").read_text())
+    found = [lab("try", *words, "--invariant", "honest lease").stdout for words in ([path], [str(LOCKS / "token.lock"), "--rate", "1", "--pace", "90"])]
+    assert "honest lease     BREAKS with 1 rate" in found[0] and found[0].split("\n\n")[1] == found[1].split("\n\n")[1]
+
+
 def test_each_fault_may_happen_to_a_lock_that_cannot_extend(lab):
     faults = re.findall(r"^ +--([\w-]+) N", lab("--help").stdout.split("\nfaults, ")[1], re.M)
     assert len(faults) == 22

@@ -96,7 +96,7 @@ def children_of(pid):
 def is_alive(pid):
     """True while the process runs; a zombie does not count."""
     try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[0]
     except OSError:
         return False
     return state not in "ZX"

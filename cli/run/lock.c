@@ -101,13 +101,14 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
     return bowline_open(ret_client, &options, reterr);
 }
 
-/* Without --wait, a run waits as long as wait= in the URL says, or for the default of its protocol
- * or profile, or without limit.  A URL that cannot be opened is reported later. */
+/* Without --wait, a run waits as long as wait= in the URL says, or for the default of its protocol,
+ * lock file or profile, or without limit.  A URL that cannot be opened is reported later. */
 static void use_default_wait(settings *s, bool is_verbose)
 {
     bool is_in_url = s->wait_ms == BOWLINE_DEFAULT;
     bool may_have_default =
-        s->wait_is_default && (url_says(s->url, "protocol") || url_says(s->url, "profile"));
+        s->wait_is_default && (url_says(s->url, "protocol") || url_says(s->url, "profile") ||
+                               url_says(s->url, "protocol-file"));
     char why[CAPS_TEXT_MAX];
     caps found;
 

@@ -103,6 +103,7 @@ static const setting settings[] = {
     { "delay", MS, AT(clocks.delay_ms), 1, 1000000 },
     { "skew", MS, AT(clocks.skew_ms[1]), -1000000, 1000000 },
     { "wall-step", MS, AT(clocks.wall_ms), -1000000, 1000000 },
+    { "pace", COUNT, AT(clocks.rate_pace), 1, 1000 },
     { "ttl", MS, AT(server.start_ms), 1, 1000000 },
     { "poll", MS, 0, 1, 1000000 }, /* of the rules */
 };

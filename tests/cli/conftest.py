@@ -46,7 +46,7 @@ def text_of(path):
 
 def state_of(pid):
     """R: runs, S: sleeps, T: is stopped."""
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
         return file.read().rsplit(")", 1)[1].split()[0]
 
 
@@ -155,7 +155,7 @@ class Place:
             if not entry.name.isdigit():
                 continue
             try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                fields = (entry / "stat").read_text(errors="replace").rsplit(")", 1)[1].split()
                 if int(fields[3]) in sessions:
                     os.kill(int(entry.name), signal.SIGKILL)
             except (FileNotFoundError, ProcessLookupError):

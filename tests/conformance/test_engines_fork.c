@@ -403,6 +403,8 @@ ENGINE_TEST(exec_inherits_nothing)
     assert_int_equal(pthread_join(b.thread, NULL), 0);
     assert_int_equal(b.strange, 0);
     must_release(hold);
+    engine_await_release(client, b.name);
+    engine_await_release(client, engine_lock());
     engine_close(client);
 }
 

@@ -76,6 +76,13 @@ def test_more_attempts_than_there_are_tokens_are_refused(lab):
     assert lab("try", path, "--set", "wait 30ms", "--slow", "1", "--invariant", "pauses").returncode == 0
 
 
+def test_the_rate_of_a_clock_is_set_as_by_the_command_line(lab):
+    """The drift allowance covers the usual rate, and not this one."""
+    path = lab.write("it.lock", "lab: rate 1 pace 90\n" + (LOCKS / "token.lock").read_text())
+    found = [lab("try", *words, "--invariant", "honest lease").stdout for words in ([path], [str(LOCKS / "token.lock"), "--rate", "1", "--pace", "90"])]
+    assert "honest lease     BREAKS with 1 rate" in found[0] and found[0].split("\n\n")[1] == found[1].split("\n\n")[1]
+
+
 def test_each_fault_may_happen_to_a_lock_that_cannot_extend(lab):
     faults = re.findall(r"^ +--([\w-]+) N", lab("--help").stdout.split("\nfaults, ")[1], re.M)
     assert len(faults) == 22
@@ -260,6 +267,15 @@ def test_a_file_that_others_may_write_is_not_trusted(lab):
     url = f"redis://127.0.0.1:1/?accept-risk=1&protocol-file={path}"
     said = subprocess.run([BOWLINE, "run", "--url", url, "a", "--", "true"], capture_output=True, text=True, check=False)
     assert said.returncode != 0 and "is not trusted" in said.stderr
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")
+def test_run_waits_as_long_as_the_file_says(lab, arena):
+    path = lab.write("it.lock", "wait 120ms poll 50ms\n" + GOOD)
+    arena.server.cli("set", "bowline:a", "held")
+    url = f"redis://127.0.0.1:{arena.server.port}?accept-risk=1&key=bowline:%25s&protocol-file={path}"
+    said = subprocess.run([BOWLINE, "run", "--url", url, "a", "true"], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert said.returncode == 124 and "a was not acquired within 12" in said.stderr, said.stderr
 
 
 @pytest.mark.skipif(not BOWLINE, reason="this build has no bowline")

@@ -12,10 +12,11 @@
  * holder, because it does not identify a hold.
  *
  * With a queued protocol, a note names the client that released a hold by force.  The previous
- * holder reads it when its renewal finds the lock gone: see lock_tracker.c.  A rest, which no
- * client holds, is released in the same way, without a note: the next client may begin sooner.
+ * holder reads it when its renewal or release finds the lock gone: see lock_tracker.c.  A rest,
+ * which no client holds, is released in the same way, without a note: the next client may begin
+ * sooner.
  *
- *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then reads the note
+ *      breaker:  note, RELEASE      holder:  EXTEND or RELEASE --> NO, then reads the note
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"

@@ -75,8 +75,8 @@ static long waiting(void)
     return strtol(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), NULL, 10);
 }
 
-/* A request that waits in a thread of its own: without heartbeats for three seconds it would count as
- * dead. */
+/* A request that waits in a thread of its own: without heartbeats for three seconds it would count
+ * as dead. */
 typedef struct request {
     bowline_operation *op;
     pthread_t          thread;

@@ -10,6 +10,7 @@
 
 enum {
     BWL_TOKENS_PER_CLIENT = 4096,
+    BWL_TOKEN_SHARED      = 14 * BWL_TOKENS_PER_CLIENT, /* a value that several clients share */
     BWL_TOKEN_FOREIGN     = 15 * BWL_TOKENS_PER_CLIENT, /* a value of another program */
 };
 

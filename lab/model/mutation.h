@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <limits.h>
+
 typedef enum bwl_mutation {
     BWL_MUTATION_DELETE_BLIND    = 1u << 0, /* the server deletes without comparing */
     BWL_MUTATION_EXTEND_BLIND    = 1u << 1, /* the server extends whatever is there */
@@ -32,7 +34,13 @@ typedef enum bwl_mutation {
     BWL_MUTATION_BUSY_FOR_DEAD = 1u << 21, /* ... replies BUSY when only dead waiters are queued */
     BWL_MUTATION_GIVES_UP_AT_ONCE = 1u << 22, /* a lost lock is released before the caller knows */
     BWL_MUTATION_RELEASES_REST    = 1u << 23, /* the server releases in place of a rest */
-    BWL_MUTATIONS_END             = 1u << 24,
+    BWL_MUTATION_READERS_FIRST    = 1u << 24, /* ... lets who shares past its waiters */
+    BWL_MUTATION_HEARTBEAT_KEEPS  = 1u << 25, /* a heartbeat keeps members that have ended */
+    BWL_MUTATION_HEARTBEAT_ONLY   = 1u << 26, /* ... and does not serve a lock that is shared */
+    BWL_MUTATION_FENCE_EACH       = 1u << 27, /* who shares gets a fence of its own */
+    BWL_MUTATION_LETS_IN_ONE      = 1u << 28, /* only one of those who may share is served */
+    BWL_MUTATION_DEAD_WAIT        = 1u << 29, /* a dead waiter that does not fit keeps its place */
+    BWL_MUTATION_GATE_OF_LAST     = 1u << 30, /* a shared lock ends with who came last */
 } bwl_mutation;
 
 enum {
@@ -44,7 +52,10 @@ enum {
         BWL_MUTATION_NO_MAX_HOLD + BWL_MUTATION_SAME_SERVER + BWL_MUTATION_MS_AS_SECONDS +
         BWL_MUTATION_SECONDS_AS_MS + BWL_MUTATION_BARGES + BWL_MUTATION_FENCE_BARE +
         BWL_MUTATION_MARKS + BWL_MUTATION_TELLS_FIRST + BWL_MUTATION_ONE_CHANNEL +
-        BWL_MUTATION_BUSY_FOR_DEAD + BWL_MUTATION_GIVES_UP_AT_ONCE + BWL_MUTATION_RELEASES_REST
+        BWL_MUTATION_BUSY_FOR_DEAD + BWL_MUTATION_GIVES_UP_AT_ONCE + BWL_MUTATION_RELEASES_REST +
+        BWL_MUTATION_READERS_FIRST + BWL_MUTATION_HEARTBEAT_KEEPS + BWL_MUTATION_HEARTBEAT_ONLY +
+        BWL_MUTATION_FENCE_EACH + BWL_MUTATION_LETS_IN_ONE + BWL_MUTATION_DEAD_WAIT +
+        BWL_MUTATION_GATE_OF_LAST
 };
 
-_Static_assert(BWL_MUTATIONS_SUM == BWL_MUTATIONS_END - 1, "each mutation has a bit of its own");
+_Static_assert(BWL_MUTATIONS_SUM == INT_MAX, "each mutation has a bit of its own");

@@ -1,22 +1,14 @@
-#include "lab/model/queue.h"
+/*
+ * queue.c -- see queue.h: the queue, and the commands of a lock for one client.  queue_share.c has
+ * those of a lock that clients share.
+ */
+#include "lab/model/queue_inside.h"
 #include "lab/base/token_number.h"
 #include "lab/model/mutation.h"
 
 #define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost */
 
-typedef struct script {
-    bwl_model_redis            *r;
-    const bwl_model_queue_args *q;
-    unsigned                    mutations;
-    bwl_queue_reply             reply;
-} script;
-
-typedef enum served {
-    SERVED_FREE = 1, /* no waiter */
-    SERVED_MINE,
-    SERVED_PASSED, /* a waiter got the grant */
-    SERVED_MORE,
-} served;
+typedef bwl_model_queue_script script;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -26,7 +18,7 @@ static void set_lock(script *s, uint16_t token, bwl_ms time)
     bwl_model_expire(s->r, BWL_MODEL_LOCK, time);
 }
 
-static void touch(script *s, unsigned key)
+void bwl_queue_touch(script *s, unsigned key)
 {
     if (s->q->keep_ms != 0)
         bwl_model_expire(s->r, key, s->q->keep_ms);
@@ -38,8 +30,8 @@ static void note_heartbeat(script *s, bool renews)
     bwl_model_item_put(s->r, BWL_KIND_HASH, BWL_MODEL_HEARTBEATS, s->q->token,
                        s->r->now / BWL_MODEL_PER_MS);
     if (renews) {
-        touch(s, BWL_MODEL_QUEUE);
-        touch(s, BWL_MODEL_HEARTBEATS);
+        bwl_queue_touch(s, BWL_MODEL_QUEUE);
+        bwl_queue_touch(s, BWL_MODEL_HEARTBEATS);
     }
 }
 
@@ -63,7 +55,7 @@ static int64_t clock_us(bwl_model_redis *r)
     return bwl_model_us(r) + (int64_t)r->counted;
 }
 
-static int64_t count(script *s)
+int64_t bwl_queue_count(script *s)
 {
     int64_t next = bwl_model_increment(s->r, BWL_MODEL_COUNT, s->q->token);
 
@@ -74,7 +66,7 @@ static int64_t count(script *s)
 }
 
 /* False: F was lost, and is about to start from the clock. */
-static bool counts_on(const bwl_model_redis *r)
+bool bwl_queue_counts_on(const bwl_model_redis *r)
 {
     const bwl_model_key *k = &r->data.keys[BWL_MODEL_COUNT];
 
@@ -134,14 +126,14 @@ static const bwl_model_item *item_of(script *s, bwl_member m)
     return bwl_model_item_of(s->r, BWL_MODEL_QUEUE, bwl_member_number(m));
 }
 
-static void enter(script *s, int64_t ticket)
+void bwl_queue_enter(script *s, int64_t ticket)
 {
     bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
                        ticket);
 }
 
 /* The member under any of its channels. */
-static const bwl_model_item *queued_item(script *s)
+const bwl_model_item *bwl_queue_item(script *s)
 {
     bwl_member            m     = s->q->member;
     const bwl_model_item *found = item_of(s, m);
@@ -153,13 +145,13 @@ static const bwl_model_item *queued_item(script *s)
     return found;
 }
 
-/* Whether its last heartbeat is too old. */
-static bool is_dead(script *s, bwl_member m)
+bool bwl_model_queue_is_dead(const bwl_model_redis *r, const bwl_model_queue_args *q,
+                             uint16_t token)
 {
-    const bwl_model_item *heartbeat = bwl_model_item_of(s->r, BWL_MODEL_HEARTBEATS, m.token);
+    const bwl_model_item *heartbeat = bwl_model_item_of(r, BWL_MODEL_HEARTBEATS, token);
 
-    return s->q->dead_ms != 0 && heartbeat != NULL &&
-           s->r->now / BWL_MODEL_PER_MS - heartbeat->value > s->q->dead_ms;
+    return q->dead_ms != 0 && heartbeat != NULL &&
+           r->now / BWL_MODEL_PER_MS - heartbeat->value > q->dead_ms;
 }
 
 /* True if the server sees a subscriber, even a dead one. */
@@ -171,8 +163,8 @@ static bool publish(script *s, bwl_member m, int64_t fence)
     for (unsigned i = 0; i < 2; i++) {
         if (s->r->connections[places[i]].push_channel != m.push_channel)
             continue;
-        s->reply.grant = (bwl_grant){
-            .is_there   = true,
+        assert(s->reply.grants.count < BWL_MODEL_GRANTS_MAX);
+        s->reply.grants.list[s->reply.grants.count++] = (bwl_grant){
             .connection = (uint8_t)places[i],
             .token      = m.token,
             .fence      = fence,
@@ -183,52 +175,95 @@ static bool publish(script *s, bwl_member m, int64_t fence)
     return false;
 }
 
-/* L is missing, or its owner releases it. */
-static served serve(script *s, uint16_t me, int64_t fence)
+/* The waiter gets its grant.  False: it is not there any more, so it has none. */
+static bool grant(script *s, bwl_serving *how, bwl_member m, bool *is_ours)
 {
-    for (unsigned i = 0; i < s->q->serve_max; i++) {
-        const bwl_model_item *first = bwl_model_queue_next(&s->r->data, NULL);
-        bwl_member            m;
-        bool                  dead;
+    bwl_share share = bwl_share_of(s, m.token);
 
-        if (first == NULL) {
-            bwl_model_remove(s->r, BWL_MODEL_LOCK);
-            bwl_model_remove(s->r, BWL_MODEL_HEARTBEATS);
-            return SERVED_FREE;
-        }
-        m    = bwl_member_of(first->member);
-        dead = is_dead(s, m);
-        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, first->member);
-        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, m.token);
-        if (dead) {
-            s->reply.silent[s->reply.silent_count++] = m.token;
-            continue;
-        }
+    if (share.weight == 0) {
         set_lock(s, m.token, m.provisional_ttl_ms);
-        if (m.token == me) {
-            s->reply.fence = fence;
-            return SERVED_MINE;
-        }
-        if (publish(s, m, fence))
-            return SERVED_PASSED;
+        how->gate = 0;
+    } else {
+        if (how->gate == 0)
+            bwl_share_open(s, how->gate = how->fence);
+        bwl_share_enter(s, m.token, m.provisional_ttl_ms);
     }
-    bwl_model_remove(s->r, BWL_MODEL_LOCK);
-    return SERVED_MORE;
+    *is_ours      = *is_ours || m.token == how->me;
+    int64_t fence = share.weight == 0 ? how->fence : how->gate;
+    if (share.weight > 0 && (s->mutations & BWL_MUTATION_FENCE_EACH) != 0)
+        fence = bwl_queue_count(s);
+    if (m.token == how->me || publish(s, m, fence)) {
+        how->used += share.weight;
+        return true;
+    }
+    if (share.weight > 0)
+        (void)bwl_share_remove(s, m.token);
+    return false;
+}
+
+/* The head of the queue does not fit; or it is dead, which only a mutation heeds. */
+static bool is_held_up(script *s, bwl_member m, bool dead, unsigned used)
+{
+    bool heeds_dead = (s->mutations & BWL_MUTATION_DEAD_WAIT) != 0;
+
+    return (!dead || heeds_dead) && !bwl_share_fits(bwl_share_of(s, m.token), used);
+}
+
+/* The end of `serve`. */
+static bwl_served served(script *s, const bwl_serving *how, bool is_ours, bool is_all)
+{
+    if (how->used > 0)
+        bwl_share_keep_gate(s);
+    if (!is_ours)
+        return is_all ? BWL_SERVED : BWL_SERVED_MORE;
+    s->reply.fence = how->gate != 0 ? how->gate : how->fence;
+    return BWL_SERVED_MINE;
+}
+
+/* L is missing, or its owner releases it, or it is a gate. */
+bwl_served bwl_queue_serve(script *s, bwl_serving how)
+{
+    unsigned waiting = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+    bool     is_ours = false;
+    unsigned i       = 0;
+
+    for (; i < s->q->serve_max && i < waiting; i++) {
+        bwl_member m    = bwl_member_of(bwl_model_queue_next(&s->r->data, NULL)->member);
+        bool       dead = bwl_model_queue_is_dead(s->r, s->q, m.token);
+        bool       is_x = bwl_share_of(s, m.token).weight == 0;
+        if (how.used == 0 && how.fence == 0)
+            how.fence = bwl_queue_count(s);
+        if (is_held_up(s, m, dead, how.used))
+            return served(s, &how, is_ours, true);
+        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, bwl_member_number(m));
+        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, m.token);
+        if (dead)
+            s->reply.silent[s->reply.silent_count++] = m.token;
+        else if (grant(s, &how, m, &is_ours) && is_x)
+            return served(s, &how, is_ours, true);
+        else if (how.used > 0 && (s->mutations & BWL_MUTATION_LETS_IN_ONE) != 0)
+            return served(s, &how, is_ours, true);
+    }
+    if (how.used == 0)
+        bwl_model_remove(s->r, BWL_MODEL_LOCK);
+    if (how.used == 0 && i == waiting)
+        bwl_model_remove(s->r, BWL_MODEL_HEARTBEATS);
+    return served(s, &how, is_ours, i == waiting);
 }
 
 /* The same for a command that does not acquire. */
-static served pass_on(script *s)
+bwl_served bwl_queue_pass_on(script *s)
 {
     if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
         bwl_model_remove(s->r, BWL_MODEL_LOCK);
-        return SERVED_FREE;
+        return BWL_SERVED;
     }
-    return serve(s, 0, count(s));
+    return bwl_queue_serve(s, (bwl_serving){ .fence = bwl_queue_count(s) });
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static void say(script *s, bwl_answer answer, bwl_queue_status_kind how)
+void bwl_queue_say(script *s, bwl_answer answer, bwl_queue_status_kind how)
 {
     s->reply.answer            = answer;
     s->reply.queue_status.kind = how;
@@ -236,12 +271,12 @@ static void say(script *s, bwl_answer answer, bwl_queue_status_kind how)
 
 static void say_yes_if(script *s, bool is_so)
 {
-    say(s, is_so ? BWL_YES : BWL_NO, 0);
+    bwl_queue_say(s, is_so ? BWL_YES : BWL_NO, 0);
 }
 
-static void say_served(script *s, served as)
+void bwl_queue_say_served(script *s, bwl_served as)
 {
-    say(s, BWL_YES, as == SERVED_MORE ? BWL_QUEUE_STATUS_MORE : 0);
+    bwl_queue_say(s, BWL_YES, as == BWL_SERVED_MORE ? BWL_QUEUE_STATUS_MORE : 0);
 }
 
 static bool is_of(const script *s, uint16_t token)
@@ -251,7 +286,7 @@ static bool is_of(const script *s, uint16_t token)
     return lock->kind == BWL_KIND_STRING && lock->value == bwl_model_value(NULL, token, 0);
 }
 
-static bool is_mine(const script *s)
+bool bwl_queue_is_mine(const script *s)
 {
     return is_of(s, s->q->token);
 }
@@ -283,21 +318,79 @@ static void say_rank(script *s, uint64_t rank)
     }
 }
 
-static void say_line(script *s, bool claimed, uint64_t ticket)
+/* Under a gate, the head waits for the next member to end. */
+static void say_gate(script *s)
+{
+    bwl_ms now   = s->r->now / BWL_MODEL_PER_MS;
+    bwl_ms first = BWL_NEVER;
+
+    for (unsigned i = 0; bwl_share_gate_of(s) != 0 && i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &s->r->data.items[i];
+        if (item->is_there && item->key == BWL_MODEL_SHARERS && item->value < first)
+            first = item->value;
+    }
+    if (first != BWL_NEVER)
+        s->reply.queue_status.left_ms = bwl_ms_max(0, first - now);
+}
+
+static void say_line(script *s, bwl_served as, uint64_t ticket)
 {
     const bwl_model_item *item = item_of(s, s->q->member);
 
-    if (claimed) {
-        say(s, BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL);
+    if (as == BWL_SERVED_MINE) {
+        bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_PROVISIONAL);
         s->reply.queue_status.ticket = ticket;
         return;
     }
-    say(s, BWL_NO, BWL_QUEUE_STATUS_QUEUED);
-    say_lock(s);
+    bwl_queue_say(s, BWL_NO, BWL_QUEUE_STATUS_QUEUED);
+    if (as == BWL_SERVED_MORE) { /* the script does not look at L again */
+        s->reply.queue_status.ends = true;
+    } else {
+        say_lock(s);
+        say_gate(s);
+    }
     assert(item != NULL);
     say_rank(s, rank_of(s->r, item));
     s->reply.queue_status.ticket    = (uint64_t)item->value;
     s->reply.queue_status.server_us = bwl_model_us(s->r);
+}
+
+void bwl_queue_say_mine(script *s)
+{
+    say_lock(s);
+    s->reply.queue_status.is_ours = false; /* implied */
+    s->reply.fence                = bwl_queue_count(s);
+    bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_MINE);
+}
+
+void bwl_queue_say_gone(script *s)
+{
+    bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
+    bwl_queue_say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
+}
+
+void bwl_queue_say_busy(script *s)
+{
+    bwl_queue_say(s, BWL_NO, BWL_QUEUE_STATUS_BUSY);
+    say_lock(s);
+}
+
+bool bwl_queue_says_full(script *s)
+{
+    unsigned waiters = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+
+    if (s->q->queue_max == 0 || s->q->ticket != 0 || waiters < s->q->queue_max ||
+        !bwl_model_exists(s->r, BWL_MODEL_LOCK))
+        return false;
+    bwl_queue_say(s, BWL_NO, BWL_QUEUE_STATUS_FULL);
+    s->reply.queue_status.rank = waiters;
+    return true;
+}
+
+void bwl_queue_wait(script *s, uint64_t ticket, bwl_serving how, bool serves, bool renews)
+{
+    note_heartbeat(s, renews);
+    say_line(s, serves ? bwl_queue_serve(s, how) : BWL_SERVED, ticket);
 }
 
 /* ---- the commands ---------------------------------------------------------------------------- */
@@ -310,8 +403,8 @@ static bool take(script *s)
         (bwl_model_exists(s->r, BWL_MODEL_QUEUE) && !barges))
         return false;
     set_lock(s, s->q->token, s->q->lease_ms);
-    s->reply.fence = count(s);
-    say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
+    s->reply.fence = bwl_queue_count(s);
+    bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
     return true;
 }
 
@@ -320,45 +413,39 @@ static void take_or_busy(script *s)
     if (take(s))
         return;
     if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
-        (void)pass_on(s);
+        (void)bwl_queue_pass_on(s);
     if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
         return; /* all waiters are dead */
-    say(s, BWL_NO, BWL_QUEUE_STATUS_BUSY);
-    say_lock(s);
+    bwl_queue_say_busy(s);
 }
 
-static void wait_in_queue(script *s, uint64_t ticket, int64_t fence, bool renews)
+static void wait_in_queue(script *s, int64_t ticket, int64_t fence, bool renews)
 {
-    bool is_free = !bwl_model_exists(s->r, BWL_MODEL_LOCK);
+    bwl_serving how = { .me = s->q->token, .fence = fence };
 
-    note_heartbeat(s, renews);
-    say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
+    bwl_queue_wait(s, (uint64_t)ticket, how, !bwl_model_exists(s->r, BWL_MODEL_LOCK), renews);
 }
 
 static void join(script *s)
 {
-    bwl_model_key *lock     = &s->r->data.keys[BWL_MODEL_LOCK];
-    unsigned       waiters  = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
-    int64_t        ticket   = s->q->ticket;
-    int64_t        fence    = 0;
-    bool           is_usual = ticket == 0 && lock->kind == BWL_KIND_STRING && counts_on(s->r);
+    bwl_model_key *lock    = &s->r->data.keys[BWL_MODEL_LOCK];
+    unsigned       waiters = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+    int64_t        ticket  = s->q->ticket;
+    int64_t        fence   = 0;
+    bool is_usual = ticket == 0 && lock->kind == BWL_KIND_STRING && bwl_queue_counts_on(s->r);
 
     if (take(s))
         return;
-    if (s->q->queue_max != 0 && ticket == 0 && lock->kind != BWL_KIND_NONE &&
-        waiters >= s->q->queue_max) {
-        say(s, BWL_NO, BWL_QUEUE_STATUS_FULL);
-        s->reply.queue_status.rank = waiters;
+    if (bwl_queue_says_full(s))
         return;
-    }
     if (ticket == 0 || !bwl_model_exists(s->r, BWL_MODEL_LOCK))
-        fence = count(s);
+        fence = bwl_queue_count(s);
     if (ticket == 0)
         ticket = fence;
     if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
         lock->value++; /* so that its release checks the queue */
-    enter(s, ticket);
-    wait_in_queue(s, (uint64_t)ticket, fence, true);
+    bwl_queue_enter(s, ticket);
+    wait_in_queue(s, ticket, fence, true);
     if (is_usual) /* a new ticket is the last, unless F was lost: then this is not exact */
         say_rank(s, waiters);
 }
@@ -373,37 +460,33 @@ static bool is_brief(script *s)
 
 static void heartbeat(script *s)
 {
-    const bwl_model_item *item  = queued_item(s);
+    const bwl_model_item *item  = bwl_queue_item(s);
     bool                  brief = is_brief(s);
     int64_t               fence = 0;
     int64_t               ticket;
     uint32_t              member;
 
-    if (is_mine(s)) {
-        say_lock(s);
-        s->reply.queue_status.is_ours = false; /* implied */
-        s->reply.fence                = count(s);
-        say(s, BWL_YES, BWL_QUEUE_STATUS_MINE);
+    if (bwl_queue_is_mine(s)) {
+        bwl_queue_say_mine(s);
         return;
     }
     if (item == NULL) {
-        bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
-        say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
+        bwl_queue_say_gone(s);
         return;
     }
     ticket = item->value;
     member = item->member;
     if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
-        fence = count(s);
-    enter(s, ticket);
+        fence = bwl_queue_count(s);
+    bwl_queue_enter(s, ticket);
     if (bwl_member_number(s->q->member) != member)
         bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, member);
-    wait_in_queue(s, (uint64_t)ticket, fence, !brief);
+    wait_in_queue(s, ticket, fence, !brief);
 }
 
 static void extend(script *s)
 {
-    bool mine = is_mine(s);
+    bool mine = bwl_queue_is_mine(s);
 
     bool shortens = (s->mutations & BWL_MUTATION_EXTEND_SHORTENS) != 0;
 
@@ -414,8 +497,8 @@ static void extend(script *s)
 
 static void release(script *s)
 {
-    if (is_mine(s))
-        say_served(s, pass_on(s));
+    if (bwl_queue_is_mine(s))
+        bwl_queue_say_served(s, bwl_queue_pass_on(s));
     else
         say_yes_if(s, false);
 }
@@ -427,31 +510,52 @@ static void rest(script *s)
     int64_t              as_rest = bwl_model_value(NULL, s->q->token, 0) + BWL_MODEL_REST;
     int64_t              left_ms = s->q->ticket;
 
-    if (is_mine(s) && !lock->lasts && bwl_model_left_ms(s->r, BWL_MODEL_LOCK) < left_ms)
+    if (bwl_queue_is_mine(s) && !lock->lasts && bwl_model_left_ms(s->r, BWL_MODEL_LOCK) < left_ms)
         left_ms = bwl_model_left_ms(s->r, BWL_MODEL_LOCK);
     if (lock->kind == BWL_KIND_STRING && lock->value == as_rest) {
-        say(s, BWL_YES, 0);
-    } else if (is_mine(s) && left_ms > 0 && (s->mutations & BWL_MUTATION_RELEASES_REST) == 0) {
+        bwl_queue_say(s, BWL_YES, 0);
+    } else if (bwl_queue_is_mine(s) && left_ms > 0 &&
+               (s->mutations & BWL_MUTATION_RELEASES_REST) == 0) {
         bwl_model_set(s->r, BWL_MODEL_LOCK, as_rest, BWL_TOKEN_FOREIGN);
         bwl_model_expire(s->r, BWL_MODEL_LOCK, left_ms);
-        say(s, BWL_YES, 0);
+        bwl_queue_say(s, BWL_YES, 0);
     } else {
         release(s);
     }
 }
 
-static void cancel(script *s)
+bool bwl_queue_remove_entries(script *s)
 {
     bool was_queued = false;
 
-    if (is_mine(s)) {
-        say_served(s, pass_on(s));
+    for (const bwl_model_item *item; (item = bwl_queue_item(s)) != NULL; was_queued = true)
+        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, item->member);
+    bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
+    return was_queued;
+}
+
+static void cancel(script *s)
+{
+    bwl_serving how;
+
+    if (bwl_queue_is_mine(s)) {
+        bwl_queue_say_served(s, bwl_queue_pass_on(s));
         return;
     }
-    for (const bwl_model_item *item; (item = queued_item(s)) != NULL; was_queued = true)
-        bwl_model_item_remove(s->r, BWL_MODEL_QUEUE, item->member);
-    say_yes_if(s, was_queued);
-    bwl_model_item_remove(s->r, BWL_MODEL_HEARTBEATS, s->q->token);
+    how = bwl_share_look(s);
+    say_yes_if(s, bwl_queue_remove_entries(s));
+    if (s->reply.answer == BWL_YES && how.gate != 0)
+        bwl_queue_say_served(s, bwl_queue_serve(s, how));
+}
+
+static void dispatch_next(script *s)
+{
+    if (!bwl_model_exists(s->r, BWL_MODEL_LOCK))
+        bwl_queue_say_served(s, bwl_queue_pass_on(s));
+    else if (bwl_share_gate_of(s) != 0)
+        bwl_queue_say_served(s, bwl_queue_serve(s, bwl_share_look(s)));
+    else
+        bwl_queue_say_served(s, BWL_SERVED);
 }
 
 static void requeue(script *s)
@@ -459,25 +563,27 @@ static void requeue(script *s)
     int64_t fence;
 
     if (!is_of(s, s->q->previous_token)) {
-        say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
+        bwl_queue_say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
         return;
     }
-    fence = count(s);
+    fence = bwl_queue_count(s);
     if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
         set_lock(s, s->q->token, s->q->lease_ms);
         s->reply.fence = fence;
-        say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
+        bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
         return;
     }
-    enter(s, fence);
-    note_heartbeat(s, true);
-    say_line(s, serve(s, s->q->token, fence) == SERVED_MINE, (uint64_t)fence);
+    bwl_queue_enter(s, fence);
+    bwl_queue_wait(s, (uint64_t)fence, (bwl_serving){ .me = s->q->token, .fence = fence }, true,
+                   true);
 }
 
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_args *q,
                                       unsigned mutations)
 {
-    script s = { .r = r, .q = q, .mutations = mutations };
+    bool is_plain = q->command == REDIS_QUEUE_TAKE || q->command == REDIS_QUEUE_JOIN ||
+                    q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_EXTEND;
+    script s = { .r = r, .q = q, .mutations = mutations, .names_sharers = !is_plain && !q->is_old };
 
     assert(q->token != 0);
     switch (q->command) {
@@ -488,25 +594,23 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_model_queue_
     case REDIS_QUEUE_RELEASE: release(&s); break;
     case REDIS_QUEUE_REST: rest(&s); break;
     case REDIS_QUEUE_CANCEL: cancel(&s); break;
-    case REDIS_QUEUE_DISPATCH_NEXT:
-        say_served(&s, bwl_model_exists(r, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
-        break;
+    case REDIS_QUEUE_DISPATCH_NEXT: dispatch_next(&s); break;
     case REDIS_QUEUE_REQUEUE: requeue(&s); break;
-    default: bwl_unreachable("a word that has no queue");
+    default: bwl_share_reply(&s); break;
     }
     return s.reply;
 }
 
-bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_args *q)
+bwl_grants bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_model_queue_args *q)
 {
     script                s     = { .r = r, .q = q };
     const bwl_model_item *first = bwl_model_queue_next(&r->data, NULL);
     bwl_member            m;
 
-    if (first == NULL || !is_mine(&s) || q->command == REDIS_QUEUE_EXTEND)
-        return (bwl_grant){ 0 };
+    if (first == NULL || !bwl_queue_is_mine(&s) || q->command == REDIS_QUEUE_EXTEND)
+        return s.reply.grants;
     m = bwl_member_of(first->member);
     bwl_model_item_remove(r, BWL_MODEL_QUEUE, first->member);
-    (void)publish(&s, m, count(&s));
-    return s.reply.grant;
+    (void)publish(&s, m, bwl_queue_count(&s));
+    return s.reply.grants;
 }

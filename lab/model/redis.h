@@ -19,7 +19,7 @@
 
 enum {
     BWL_MODEL_PER_MS      = 100,
-    BWL_MODEL_KEYS        = 4,
+    BWL_MODEL_KEYS        = 5,
     BWL_MODEL_ITEMS       = 16, /* members and fields of all keys together */
     BWL_MODEL_CONNECTIONS = 6,  /* two per client: the current one and a broken one */
     BWL_MODEL_CLIENTS     = BWL_MODEL_CONNECTIONS / 2,

@@ -16,6 +16,9 @@
 /* Added to the value of a holder: its rest, which no client wants. */
 #define BWL_MODEL_REST (INT64_C(1) << 60)
 
+/* Plus a fence: the lock is a gate.  See queue.h. */
+#define BWL_MODEL_GATE (INT64_C(1) << 59)
+
 typedef struct bwl_model_command_args {
     bwl_redis_command       command;
     uint8_t                 client;         /* the connection, which holds the state of WATCH */

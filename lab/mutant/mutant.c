@@ -303,7 +303,7 @@ COMMAND(just_yields_command)
 
 #define QUEUE_MUTANT(NAME, COMMAND_, EVENT_)                                                 \
     MUTANT(bwl_mutant_##NAME, "queue", sizeof(bwl_queue_mutant_state), queue_init, COMMAND_, \
-           EVENT_, .uses_push = true, .yields = true, )
+           EVENT_, .uses_push = true, .yields = true, .shares = true, )
 
 QUEUE_MUTANT(from_push, queue_command, from_push_event);
 QUEUE_MUTANT(timer_joins, queue_command, timer_joins_event);

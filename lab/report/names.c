@@ -280,7 +280,8 @@ static bwl_text delivered_words(const bwl_world *w, const bwl_message *message)
 
 /* The keys of a lock with a queue; other locks have only the first. */
 static const char *const evicts[BWL_MODEL_KEYS] = { "EVICTS the key", "EVICTS the queue",
-                                                    "EVICTS the heartbeats", "EVICTS the count" };
+                                                    "EVICTS the heartbeats", "EVICTS the count",
+                                                    "EVICTS who shares it" };
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)
 {

@@ -148,6 +148,7 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_queue,
+    &bwl_scenarios_of_share,
     &bwl_scenarios_of_frameworks,
     &bwl_scenarios_of_world,
     &bwl_scenarios_of_articles,

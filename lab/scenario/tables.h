@@ -98,6 +98,7 @@ typedef struct bwl_scenario_table {
 } bwl_scenario_table;
 
 extern const bwl_scenario_table bwl_scenarios_of_queue;
+extern const bwl_scenario_table bwl_scenarios_of_share;
 extern const bwl_scenario_table bwl_scenarios_of_frameworks;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_articles;

@@ -2,7 +2,7 @@
  * canon.c -- the normal form of a world.  See world.h.
  */
 #include "lab/world/canon_inside.h"
-#include "lab/model/words.h"
+#include "lab/model/queue.h"
 #include "lab/world/private_state.h"
 #include "protocol/lock_file/lock_file.h"
 #include "protocol/token_lock.h"
@@ -386,7 +386,7 @@ static void put_data(bwl_print *p, const bwl_model_data *data, int64_t server_no
     bwl_put_token(p, k->kind == BWL_KIND_NONE ? 0 : k->writer);
     if (k->kind == BWL_KIND_NONE)
         return;
-    put_value(p, k->value);
+    put_value(p, bwl_model_gate(data) != 0 ? 0 : k->value);
     bwl_put_members(p, data, server_now);
     bwl_put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
 }

@@ -95,6 +95,6 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
 void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client);
 void bwl_put_queue_order(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                          const uint8_t *order);
-/* For a lock that is a sorted set; its queue is another key. */
+/* For a lock that is a sorted set, whose queue is another key; and the fence of a gate. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now);
 void bwl_put_fences(bwl_print *p, const bwl_world *w);

@@ -47,6 +47,7 @@ static void put_count(bwl_print *p, const bwl_ranks *ranks, uint64_t count)
 
 static void add_data(bwl_drawn *d, const bwl_model_data *data)
 {
+    add(&d->fences, (uint64_t)bwl_model_gate(data));
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
         if (data->items[i].is_there && data->items[i].key == BWL_MODEL_QUEUE)
             add(&d->tickets, (uint64_t)data->items[i].value);
@@ -82,7 +83,8 @@ static void add_message(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *
                         const bwl_message *message)
 {
     if (is_question(message))
-        add(&d->tickets, (uint64_t)message->timestamp);
+        add(message->command == REDIS_SHARE_EXTEND ? &d->fences : &d->tickets,
+            (uint64_t)message->timestamp);
     if (is_question(message) || !is_heard(c, message, false))
         return;
     add(&d->fences, (uint64_t)message->timestamp);
@@ -184,7 +186,8 @@ static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
                    (uint64_t)age_of(w, client, message->old_channels[0]) << 8 |
                    age_of(w, client, message->old_channels[1]));
     bwl_put_token(p, message->previous_token);
-    put_rank(p, &p->drawn->tickets, (uint64_t)message->timestamp);
+    put_rank(p, message->command == REDIS_SHARE_EXTEND ? &p->drawn->fences : &p->drawn->tickets,
+             (uint64_t)message->timestamp);
     if (message->command == REDIS_QUEUE_REST) /* what is left of it */
         bwl_put(p, (uint64_t)message->timestamp);
 }
@@ -230,13 +233,17 @@ static void put_age(bwl_print *p, const bwl_world *w, int64_t at)
 
 void bwl_put_waiter(bwl_print *p, const bwl_world *w, unsigned client)
 {
-    const bwl_lab_waiter *s = &w->waiting.waiters[client];
+    const bwl_lab_waiter *s     = &w->waiting.waiters[client];
+    bwl_share             share = w->scenario->queue.share_of[client];
     unsigned              other =
         w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].push_channel;
 
-    bwl_put(p, (uint64_t)(w->clients[client].book.grant_number != 0) << 24 |
+    bwl_put(p, (uint64_t)s->shares_loosely << 25 |
+                   (uint64_t)(w->clients[client].book.grant_number != 0) << 24 |
                    (uint64_t)s->orphans << 16 | (uint64_t)s->maybe_orphans << 8 |
                    (uint64_t)s->is_connected << 2 | (uint64_t)s->may_kill << 1 | s->was_cut);
+    bwl_put(p, (uint64_t)share.weight << 33 | (uint64_t)share.limit << 1 |
+                   (w->scenario->queue.old_of >> client & 1));
     bwl_put(p, age_of(w, client, other));
     put_age(p, w, w->clients[client].is_running ? w->waiting.granted_at[client] : 0);
     bwl_put_token(p, s->named_token);
@@ -269,6 +276,30 @@ static void put_heartbeats(bwl_print *p, const bwl_world *w, const bwl_model_dat
     }
 }
 
+/* The members of H of one client, in the order of its tokens; without a gate, too. */
+static void put_sharers(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
+                        unsigned client)
+{
+    int64_t now = w->servers[BWL_ONLY].redis.now;
+
+    for (uint32_t last = 0, next = UINT32_MAX;; last = next, next = UINT32_MAX) {
+        const bwl_model_item *item = NULL;
+        for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+            const bwl_model_item *other = &data->items[i];
+            if (other->is_there && other->key == BWL_MODEL_SHARERS && other->member > last &&
+                other->member < next && bwl_token_client((uint16_t)other->member) == client) {
+                item = other;
+                next = other->member;
+            }
+        }
+        if (item == NULL)
+            break;
+        bwl_put_token(p, (uint16_t)item->member);
+        bwl_put(p, (uint64_t)(item->value * BWL_MODEL_PER_MS - now));
+    }
+    bwl_put(p, UINT64_MAX);
+}
+
 void bwl_put_queue_order(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                          const uint8_t *order)
 {
@@ -287,8 +318,10 @@ void bwl_put_queue_order(bwl_print *p, const bwl_world *w, const bwl_model_data 
         bwl_put(p, data->keys[key].kind != BWL_KIND_NONE && !data->keys[key].lasts
                        ? (uint64_t)(data->keys[key].ends_at - w->servers[BWL_ONLY].redis.now)
                        : UINT64_MAX);
-    for (unsigned i = 0; i < w->scenario->clients; i++)
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
         put_heartbeats(p, w, data, order[i]);
+        put_sharers(p, w, data, order[i]);
+    }
     put_count(p, &p->drawn->fences, (uint64_t)data->keys[BWL_MODEL_COUNT].value);
     put_count(p, &p->drawn->tickets, (uint64_t)data->keys[BWL_MODEL_COUNT].value);
 }
@@ -298,12 +331,15 @@ void bwl_put_fences(bwl_print *p, const bwl_world *w)
     bwl_put(p, w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value < w->waiting.fence);
     put_rank(p, &p->drawn->fences, w->waiting.held_fence);
     put_age(p, w, w->waiting.period_began);
-    bwl_put(p, (uint64_t)w->waiting.is_orphan << 1 | w->waiting.may_be_orphan);
+    bwl_put(p, (uint64_t)w->waiting.held_alone << 2 | (uint64_t)w->waiting.is_orphan << 1 |
+                   w->waiting.may_be_orphan);
 }
 
 /* A score is a time of the server's clock. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now)
 {
+    if (bwl_model_gate(data) != 0)
+        put_rank(p, &p->drawn->fences, (uint64_t)bwl_model_gate(data));
     if (data->keys[BWL_MODEL_LOCK].kind != BWL_KIND_ZSET)
         return;
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {

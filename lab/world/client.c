@@ -26,10 +26,14 @@ static void report_held(bwl_world *w, bwl_lab_client *c)
         w->broken |= BWL_INVARIANT_REPORTED;
     if (!c->caller.is_working && bwl_wait_is_kept(w)) {
         /* After a data loss, an older holder may get its result later. */
-        if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 &&
-            c->hold.fence <= w->waiting.held_fence)
+        bool is_alone = c->hold.request.share.weight == 0;
+        bool is_next =
+            c->hold.fence > w->waiting.held_fence ||
+            (c->hold.fence == w->waiting.held_fence && !is_alone && !w->waiting.held_alone);
+        if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 && !is_next)
             w->broken |= BWL_INVARIANT_FENCE;
         w->waiting.held_fence = c->hold.fence;
+        w->waiting.held_alone = is_alone;
     }
     if (!c->caller.is_working) {
         bwl_wait_begins(w, (unsigned)(c - w->clients));
@@ -316,6 +320,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     if ((s->mutations & BWL_MUTATION_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
+    terms.share    = s->queue.share_of[client];
     terms.options  = &s->options;
     bwl_hold_init(&c->hold, s->protocol, s->servers, &terms);
     bwl_hold_acquire(&c->hold, &random, moment(w, client),
@@ -435,7 +440,7 @@ void bwl_sim_client_delivered(bwl_world *w, unsigned client, unsigned server,
     bwl_sim_client_event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
         return; /* a single server may answer NO: HONEST checks the majority */
-    if (question->command == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
+    if (bwl_queue_exclusive(question->command) == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
         w->broken |= BWL_INVARIANT_HEEDS_NO;
     if (bwl_redis_command_extends(question->command) && ev.answer == BWL_NO)

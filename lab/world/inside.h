@@ -72,12 +72,12 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message);
 
 const bwl_queue_status *bwl_wait_place(const bwl_world *w, const bwl_message *message);
 
-bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message);
+bwl_grants bwl_wait_serve(bwl_world *w, bwl_message *message);
 
 /* The effect of a command on a server without memory; the caller sets the answer. */
-bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message);
+bwl_grants bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message);
 
-void bwl_wait_push(bwl_world *w, const bwl_grant *grant);
+void bwl_wait_push(bwl_world *w, const bwl_grants *grants);
 
 void bwl_wait_handshake(bwl_world *w, unsigned client);
 
@@ -97,5 +97,8 @@ void bwl_wait_begins(bwl_world *w, unsigned client);
 
 /* The server restarted, with an older owner or none. */
 void bwl_wait_server_came_back(bwl_world *w);
+
+/* GATE and WOKEN. */
+unsigned bwl_wait_broken_of_gate(const bwl_world *w);
 
 bool bwl_wait_is_empty(const bwl_world *w);

@@ -60,40 +60,42 @@ bool bwl_budget_wants_one_server(bwl_budget budget);
 /* The invariants: what must hold in every schedule. */
 
 /* X(NAME, label, sentence when it breaks) */
-#define BWL_INVARIANTS(X)                                                                        \
-    X(ONE_HOLDER, "one holder",                                                                  \
-      "two clients believe, each by its own clock, that they hold the lock")                     \
-    X(ONE_WORKER, "one worker", "two clients work under the lock, and neither of them was slow") \
-    X(NO_OVERLAP, "no overlap", "two clients work under the lock")                               \
-    X(OWN_KEY, "own key only", "a command changed a key that holds another client's token")      \
-    X(CREATES, "no creation", "a command other than an acquire created the key")                 \
-    X(HAS_END, "ends by itself", "a key outlives its lease")                                     \
-    X(HONEST, "honest lease", "a client counts on more time than the server gives it")           \
-    X(REPORTED, "reported once",                                                                 \
-      "a caller got an impossible result, or one after the end, or none")                        \
-    X(HEEDS_NO, "heeds no",                                                                      \
-      "a client still believes that it holds the lock after the server said no or was replaced") \
-    X(TELLS_LOSS, "tells the loss",                                                              \
-      "a hold ran past its time, or learned of a server restart, and did not report LOST")       \
-    X(WAKES, "wakes", "a hold has no timer for the end of its time")                             \
-    X(MAX_HOLD, "max hold", "a client counts on more time than its maximum hold")                \
-    X(KEEPS, "keeps", "a holder that renews and was not slow lost the lock by a single fault")   \
-    X(NOT_NEARER, "never nearer", "an extension shortened a hold")                               \
-    X(TAKEN_BACK, "taken back", "a key is left that no client wants and no command removes")     \
-    X(IN_TIME, "in time", "a caller still waits after its deadline although nothing was slow")   \
-    X(PAUSES, "pauses", "a client sends command after command without a pause")                  \
-    X(NOT_STUCK, "not stuck", "a client waits with no request in flight and no timer")           \
-    X(CLEAN_END, "clean end", "no step is possible any more, and a call or a key is left")       \
-    X(LIVE, "never too late", "from here on no client can ever get the lock")                    \
-    X(ENDS, "every call ends", "from here on a pending call can never end")                      \
-    X(LOST_WAKE_UP, "no lost wake-up",                                                           \
-      "the lock is free, and a waiter sleeps longer than a pause")                               \
-    X(FIRST_COME, "first come", "a client got the lock before one that asked earlier")           \
-    X(FENCE, "fence", "the resource accepted an older holder's write, or rejected the newest's") \
-    X(FOREIGN, "foreign value", "a command changed a foreign value")                             \
-    X(ONE_START, "one start",                                                                    \
-      "a client got the lock before the period of the last holder was over")                     \
-    X(FREES, "frees", "a client has released the lock, nothing was late, and no other can get it")
+#define BWL_INVARIANTS(X)                                                                          \
+    X(ONE_HOLDER, "one holder",                                                                    \
+      "two clients believe, each by its own clock, that they hold the lock")                       \
+    X(ONE_WORKER, "one worker", "two clients work under the lock, and neither of them was slow")   \
+    X(NO_OVERLAP, "no overlap", "two clients work under the lock")                                 \
+    X(OWN_KEY, "own key only", "a command changed a key that holds another client's token")        \
+    X(CREATES, "no creation", "a command other than an acquire created the key")                   \
+    X(HAS_END, "ends by itself", "a key outlives its lease")                                       \
+    X(HONEST, "honest lease", "a client counts on more time than the server gives it")             \
+    X(REPORTED, "reported once",                                                                   \
+      "a caller got an impossible result, or one after the end, or none")                          \
+    X(HEEDS_NO, "heeds no",                                                                        \
+      "a client still believes that it holds the lock after the server said no or was replaced")   \
+    X(TELLS_LOSS, "tells the loss",                                                                \
+      "a hold ran past its time, or learned of a server restart, and did not report LOST")         \
+    X(WAKES, "wakes", "a hold has no timer for the end of its time")                               \
+    X(MAX_HOLD, "max hold", "a client counts on more time than its maximum hold")                  \
+    X(KEEPS, "keeps", "a holder that renews and was not slow lost the lock by a single fault")     \
+    X(NOT_NEARER, "never nearer", "an extension shortened a hold")                                 \
+    X(TAKEN_BACK, "taken back", "a key is left that no client wants and no command removes")       \
+    X(IN_TIME, "in time", "a caller still waits after its deadline although nothing was slow")     \
+    X(PAUSES, "pauses", "a client sends command after command without a pause")                    \
+    X(NOT_STUCK, "not stuck", "a client waits with no request in flight and no timer")             \
+    X(CLEAN_END, "clean end", "no step is possible any more, and a call or a key is left")         \
+    X(LIVE, "never too late", "from here on no client can ever get the lock")                      \
+    X(ENDS, "every call ends", "from here on a pending call can never end")                        \
+    X(LOST_WAKE_UP, "no lost wake-up",                                                             \
+      "the lock is free, and a waiter sleeps longer than a pause")                                 \
+    X(FIRST_COME, "first come", "a client got the lock before one that asked earlier")             \
+    X(FENCE, "fence", "the resource accepted an older holder's write, or rejected the newest's")   \
+    X(FOREIGN, "foreign value", "a command changed a foreign value")                               \
+    X(ONE_START, "one start",                                                                      \
+      "a client got the lock before the period of the last holder was over")                       \
+    X(FREES, "frees", "a client has released the lock, nothing was late, and no other can get it") \
+    X(GATE, "gate", "a shared lock ends before or after the last who shares it")                   \
+    X(WOKEN, "woken", "the first waiter may share the lock, or is dead, and it was not served")
 
 typedef enum bwl_invariant_number {
 #define X(name, label, sentence) BWL_INVARIANT_NUMBER_##name,
@@ -109,7 +111,7 @@ typedef enum bwl_invariant {
 #undef X
 } bwl_invariant;
 
-_Static_assert(BWL_INVARIANTS_COUNT == 27,
+_Static_assert(BWL_INVARIANTS_COUNT == 29,
                "the flags are 1u << the number, so they cannot overlap");
 
 enum {
@@ -160,10 +162,12 @@ typedef struct bwl_server_rules {
 } bwl_server_rules;
 
 typedef struct bwl_queue_rules {
-    bool     never_kills; /* a client may not kill its old connection */
-    bool     ages;        /* a waiter without heartbeats is skipped */
-    unsigned serve_max;   /* dead waiters skipped per command (64) */
-    bwl_ms   keep_ms;     /* TTL of the queue after its last change; 0: none */
+    bool      never_kills;               /* a client may not kill its old connection */
+    bool      ages;                      /* a waiter without heartbeats is skipped */
+    unsigned  serve_max;                 /* dead waiters skipped per command (64) */
+    bwl_ms    keep_ms;                   /* TTL of the queue after its last change; 0: none */
+    bwl_share share_of[BWL_CLIENTS_MAX]; /* how each client shares the lock (not at all) */
+    unsigned  old_of; /* flags 1 << client: an earlier version, which does not know who shares */
 } bwl_queue_rules;
 
 /* In the tables, 0 means the default in parentheses. */

@@ -9,7 +9,7 @@
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
-enum { BWL_MESSAGES_MAX = 8, BWL_PLACES_MAX = 16 };
+enum { BWL_MESSAGES_MAX = 8, BWL_PLACES_MAX = 16, BWL_UNWANTED_MAX = 4 };
 
 typedef enum bwl_message_kind {
     BWL_MESSAGE_REQUEST = 1,
@@ -77,6 +77,10 @@ typedef struct bwl_lab_waiter {
     uint16_t named_claim_ms;
     uint32_t latest_tag;
     uint64_t ticket; /* its ticket in this round; 0: none */
+
+    /* Of its tokens that share the lock. */
+    bool     shares_loosely; /* one of them may have had no receiver from the beginning */
+    uint16_t unwanted[BWL_UNWANTED_MAX]; /* those that it does not want; 0: none */
 } bwl_lab_waiter;
 
 typedef struct bwl_lab_waiting {
@@ -84,6 +88,7 @@ typedef struct bwl_lab_waiting {
     bwl_lab_waiter   waiters[BWL_CLIENTS_MAX];
     int64_t          fence;                       /* the highest that the server returned */
     uint64_t         held_fence;                  /* the highest that a caller got */
+    bool             held_alone;                  /* ... for itself */
     int64_t          granted_at[BWL_CLIENTS_MAX]; /* by the server's clock; with a period only */
     int64_t          period_began;                /* the grant of the last one who began; 0: none */
     uint16_t         owner;                       /* the owner of the lock */

@@ -40,8 +40,8 @@ unsigned bwl_world_votes(const bwl_world *w, uint16_t token)
     unsigned votes = 0;
 
     for (unsigned k = 0; k < w->scenario->servers; k++)
-        votes +=
-            token != 0 && bwl_model_owner(&w->servers[k].redis) == token && !w->servers[k].key_late;
+        votes += token != 0 && bwl_model_holds(&w->servers[k].redis.data, token) &&
+                 !w->servers[k].key_late;
     return votes;
 }
 
@@ -176,6 +176,12 @@ static bwl_ms next_of_server(const bwl_world *w, const bwl_server *server)
         const bwl_model_key *k = &server->redis.data.keys[key];
         if (k->kind != BWL_KIND_NONE && !k->lasts)
             at = bwl_ms_min(at, w->now + (k->ends_at - server->redis.now + pace - 1) / pace);
+    }
+    for (unsigned i = 0; bwl_model_gate(&server->redis.data) != 0 && i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item   = &server->redis.data.items[i];
+        int64_t               passes = item->value * BWL_MODEL_PER_MS - server->redis.now;
+        if (item->is_there && item->key == BWL_MODEL_SHARERS && passes > 0)
+            at = bwl_ms_min(at, w->now + (passes + pace - 1) / pace);
     }
     if (server->young_for > 0)
         at = bwl_ms_min(at, w->now + (server->young_for + pace - 1) / pace);

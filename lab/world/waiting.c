@@ -28,7 +28,7 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 
 static void new_owner(bwl_world *w, uint16_t owner)
 {
-    bool is_of_client = owner != 0 && owner != BWL_TOKEN_FOREIGN;
+    bool is_of_client = owner != 0 && owner < BWL_TOKEN_SHARED;
 
     w->waiting.owner         = owner;
     w->waiting.is_orphan     = false;
@@ -41,6 +41,8 @@ void bwl_wait_server_came_back(bwl_world *w)
 {
     new_owner(w, bwl_model_owner(&w->servers[BWL_ONLY].redis));
     w->waiting.is_orphan = true; /* its owner may have released it */
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        w->waiting.waiters[i].shares_loosely = true;
 }
 
 void bwl_wait_begins(bwl_world *w, unsigned client)
@@ -55,6 +57,46 @@ void bwl_wait_begins(bwl_world *w, unsigned client)
     w->waiting.period_began = w->waiting.granted_at[client];
 }
 
+static bool is_known(const bwl_lab_waiter *waiter, uint16_t token)
+{
+    for (unsigned i = 0; i < BWL_UNWANTED_MAX; i++)
+        if (waiter->unwanted[i] == token)
+            return true;
+    return false;
+}
+
+/* The tokens of a client that share the lock, as the owner below. */
+static void look_at_shares(bwl_world *w, unsigned client)
+{
+    const bwl_model_data *data   = &w->servers[BWL_ONLY].redis.data;
+    bwl_lab_waiter       *waiter = &w->waiting.waiters[client];
+    bwl_lab_waiter        was    = *waiter;
+    unsigned              count  = 0;
+    bool                  shares = false;
+
+    memset(waiter->unwanted, 0, sizeof waiter->unwanted);
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        uint16_t token = (uint16_t)data->items[i].member;
+        if (&data->items[i] != bwl_model_share(data, token) || bwl_token_client(token) != client)
+            continue;
+        shares                 = true;
+        waiter->shares_loosely = waiter->shares_loosely || waiter->maybe_orphans > 0;
+        if (is_wanted(w, token))
+            continue;
+        assert(count < BWL_UNWANTED_MAX);
+        waiter->unwanted[count++] = token;
+        if (is_known(&was, token))
+            continue;
+        if (waiter->maybe_orphans > 0)
+            waiter->maybe_orphans--;
+        else if (waiter->orphans > 0)
+            waiter->orphans--;
+        else if (!waiter->shares_loosely)
+            w->broken |= BWL_INVARIANT_TAKEN_BACK;
+    }
+    waiter->shares_loosely = waiter->shares_loosely && shares;
+}
+
 void bwl_wait_look_at_owner(bwl_world *w)
 {
     uint16_t        owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
@@ -62,7 +104,10 @@ void bwl_wait_look_at_owner(bwl_world *w)
 
     if (w->waiting.owner != owner)
         new_owner(w, owner);
-    if (owner == 0 || owner == BWL_TOKEN_FOREIGN || w->waiting.is_orphan || is_wanted(w, owner))
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->scenario->queue.share_of[i].weight > 0)
+            look_at_shares(w, i);
+    if (owner == 0 || owner >= BWL_TOKEN_SHARED || w->waiting.is_orphan || is_wanted(w, owner))
         return;
     waiter               = &w->waiting.waiters[bwl_token_client(owner)];
     w->waiting.is_orphan = true;
@@ -84,6 +129,7 @@ bool bwl_wait_is_empty(const bwl_world *w)
         if (w->left[leave[i]] != w->scenario->budget[leave[i]])
             return true; /* entries may stay until their TTL */
     return w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
+           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_SHARERS].kind == BWL_KIND_NONE &&
            w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_HEARTBEATS].kind == BWL_KIND_NONE;
 }
 
@@ -93,13 +139,14 @@ enum { DEAD_MS = 3000 };
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_message *message)
 {
-    bwl_lab_waiter *waiter = &w->waiting.waiters[client];
-    bool joins = send->command == REDIS_QUEUE_JOIN || send->command == REDIS_QUEUE_REQUEUE;
+    bwl_lab_waiter   *waiter = &w->waiting.waiters[client];
+    bwl_redis_command does   = bwl_queue_exclusive(send->command);
+    bool              joins  = does == REDIS_QUEUE_JOIN || does == REDIS_QUEUE_REQUEUE;
 
     waiter->latest_tag = send->tag;
     if (send->command == REDIS_QUEUE_REQUEUE)
         waiter->ticket = 0; /* its new position is behind the others */
-    if (send->command == REDIS_QUEUE_JOIN && waiter->ticket != 0 &&
+    if (does == REDIS_QUEUE_JOIN && waiter->ticket != 0 &&
         (uint64_t)send->args[REDIS_ARG_TICKET] != waiter->ticket)
         w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
     if (bwl_redis_uses_previous_token(send))
@@ -114,8 +161,8 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_mes
     message->old_channels[1] = waiter->old_channels[1];
     if (joins)
         waiter->named_claim_ms = (uint16_t)send->args[REDIS_ARG_TTL_MS];
-    if (joins || send->command == REDIS_QUEUE_HEARTBEAT)
-        waiter->old_channels[send->command == REDIS_QUEUE_HEARTBEAT] = waiter->push_channel;
+    if (joins || does == REDIS_QUEUE_HEARTBEAT)
+        waiter->old_channels[does == REDIS_QUEUE_HEARTBEAT] = waiter->push_channel;
     message->provisional_ttl_ms = waiter->named_claim_ms;
 }
 
@@ -260,16 +307,22 @@ static bwl_model_queue_args question_of(const bwl_world *w, const bwl_message *m
         .dead_ms        = w->scenario->queue.ages ? DEAD_MS : 0,
         .keep_ms        = w->scenario->queue.keep_ms,
         .serve_max      = w->scenario->queue.serve_max,
+        .shares         = w->scenario->queue.share_of,
+        .is_old         = (w->scenario->queue.old_of >> bwl_token_client(message->token) & 1) != 0,
     };
 }
 
+/* All who share the lock have the fence of the gate. */
 static void note_fence(bwl_world *w, int64_t fence)
 {
+    bool is_of_gate = fence == bwl_model_gate(&w->servers[BWL_ONLY].redis.data);
+
     if (fence == 0)
         return;
-    if (fence <= w->waiting.fence)
+    if (fence <= w->waiting.fence && !is_of_gate)
         w->broken |= BWL_INVARIANT_FENCE;
-    w->waiting.fence = fence;
+    if (fence > w->waiting.fence)
+        w->waiting.fence = fence;
 }
 
 static bool is_before_others(const bwl_world *w, unsigned client)
@@ -284,70 +337,133 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
-/* Notes the order of arrivals and grants, for the invariants. */
-static void note_grant(bwl_world *w, const bwl_message *message, uint16_t was_of)
+/* Flags 1 << client: the clients whose present token has the lock. */
+static unsigned who_holds(const bwl_world *w)
 {
-    uint16_t        owner  = bwl_model_owner(&w->servers[BWL_ONLY].redis);
-    unsigned        asker  = bwl_token_client(message->token);
-    unsigned        winner = bwl_token_client(owner);
-    bwl_lab_client *c      = &w->clients[asker];
+    unsigned clients = 0;
 
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->clients[i].is_running &&
+            bwl_model_holds(&w->servers[BWL_ONLY].redis.data, bwl_world_token_of(w, i)))
+            clients |= 1u << i;
+    return clients;
+}
+
+static void note_arrival(bwl_world *w, const bwl_message *message)
+{
+    bwl_lab_client         *c     = &w->clients[bwl_token_client(message->token)];
     const bwl_queue_status *place = bwl_wait_place(w, message);
+    bwl_redis_command       does  = bwl_queue_exclusive((bwl_redis_command)message->command);
 
-    bool joins = message->command == REDIS_QUEUE_JOIN ||
-                 (message->command == REDIS_QUEUE_REQUEUE &&
-                  (place == NULL || place->kind != BWL_QUEUE_STATUS_GONE));
+    bool joins =
+        does == REDIS_QUEUE_JOIN ||
+        (does == REDIS_QUEUE_REQUEUE && (place == NULL || place->kind != BWL_QUEUE_STATUS_GONE));
 
     if (joins && c->is_running && message->round == c->round && c->book.came == 0)
         c->book.came = ++w->arrivals;
-    if (owner == 0 || owner == was_of || owner == BWL_TOKEN_FOREIGN)
-        return;
-    if (w->scenario->terms.rest_ms != 0)
-        w->waiting.granted_at[winner] = w->servers[BWL_ONLY].redis.now;
-    c = &w->clients[winner];
-    if (!c->is_running || !bwl_hold_is_acquiring(&c->hold) ||
-        bwl_world_token_of(w, winner) != owner)
-        return;
-    c->book.grant_number = ++w->grants_count;
-    if (c->book.came != 0 && is_before_others(w, winner))
-        w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-bwl_grant bwl_wait_serve(bwl_world *w, bwl_message *message)
+/* Notes the order of grants, for the invariants. */
+static void note_grants(bwl_world *w, uint16_t was_of, unsigned held)
+{
+    uint16_t owner   = bwl_model_owner(&w->servers[BWL_ONLY].redis);
+    unsigned winners = who_holds(w) & ~held;
+
+    if (w->scenario->terms.rest_ms != 0 && owner != 0 && owner != was_of &&
+        owner < BWL_TOKEN_SHARED)
+        w->waiting.granted_at[bwl_token_client(owner)] = w->servers[BWL_ONLY].redis.now;
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        if ((winners >> i & 1) != 0 && bwl_hold_is_acquiring(&w->clients[i].hold))
+            w->clients[i].book.grant_number = ++w->grants_count;
+        else
+            winners &= ~(1u << i);
+    }
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if ((winners >> i & 1) != 0 && w->clients[i].book.came != 0 && is_before_others(w, i))
+            w->broken |= BWL_INVARIANT_FIRST_COME;
+}
+
+/* A heartbeat that waits has served the queue, if the lock is shared. */
+static bool is_left_unserved(const bwl_world *w, const bwl_message *message,
+                             const bwl_model_queue_args *q)
+{
+    const bwl_model_redis  *redis = &w->servers[BWL_ONLY].redis;
+    const bwl_queue_status *place = bwl_wait_place(w, message);
+
+    return message->command == REDIS_SHARE_HEARTBEAT && place != NULL &&
+           place->kind == BWL_QUEUE_STATUS_QUEUED && q->serve_max == BWL_MODEL_SERVE_MAX &&
+           bwl_model_gate(&redis->data) != 0 && !bwl_model_queue_is_served(redis, q);
+}
+
+/* True if no message is under way, time did not pass while one was, and no fault happened. */
+static bool is_undisturbed(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_link *link = &w->servers[BWL_ONLY].links[i];
+        if (link->count > 0 || link->late_count > 0)
+            return false;
+    }
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        if (i != BWL_CANCEL && i != BWL_EXTEND_BY_CALLER && bwl_world_used(w, (bwl_budget)i))
+            return false;
+    return true;
+}
+
+unsigned bwl_wait_broken_of_gate(const bwl_world *w)
+{
+    const bwl_model_redis *redis   = &w->servers[BWL_ONLY].redis;
+    const bwl_model_key   *lock    = bwl_model_lock(redis);
+    const bwl_model_key   *sharers = &redis->data.keys[BWL_MODEL_SHARERS];
+    int64_t                ends_at = bwl_model_gate_ends(&redis->data) * BWL_MODEL_PER_MS;
+    bwl_model_queue_args   q       = question_of(w, &(bwl_message){ .token = BWL_TOKEN_SHARED });
+
+    if (bwl_model_gate(&redis->data) == 0)
+        return 0;
+    bool is_even =
+        !lock->lasts && !sharers->lasts && lock->ends_at == ends_at && sharers->ends_at == ends_at;
+    bool is_woken = !is_undisturbed(w) || bwl_model_queue_is_served(redis, &q);
+    return (is_even ? 0u : BWL_INVARIANT_GATE) | (is_woken ? 0u : BWL_INVARIANT_WOKEN);
+}
+
+bwl_grants bwl_wait_serve(bwl_world *w, bwl_message *message)
 {
     bwl_model_redis     *redis  = &w->servers[BWL_ONLY].redis;
     bwl_model_queue_args q      = question_of(w, message);
     uint16_t             was_of = bwl_model_owner(redis);
+    unsigned             held   = who_holds(w);
     bwl_queue_reply      reply  = bwl_model_queue_reply(redis, &q, w->scenario->mutations);
 
     message->answer       = (uint8_t)reply.answer;
     message->timestamp    = reply.fence;
     message->queue_status = reply.queue_status.kind != 0 ? keep_place(w, &reply.queue_status) : 0;
     note_fence(w, reply.fence);
-    if (reply.grant.is_there)
-        note_fence(w, reply.grant.fence);
+    for (unsigned i = 0; i < reply.grants.count; i++)
+        note_fence(w, reply.grants.list[i].fence);
     for (unsigned i = 0; i < reply.silent_count; i++) {
         unsigned client = bwl_token_client(reply.silent[i]);
         if (reply.silent[i] == bwl_world_token_of(w, client))
             w->waiting.waiters[client].was_cut = true; /* it was skipped as dead */
     }
-    note_grant(w, message, was_of);
+    note_arrival(w, message);
+    note_grants(w, was_of, held);
+    if (is_left_unserved(w, message, &q))
+        w->broken |= BWL_INVARIANT_WOKEN;
     if (reply.queue_status.kind == BWL_QUEUE_STATUS_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX &&
         !bwl_model_exists(redis, BWL_MODEL_LOCK) && !bwl_model_exists(redis, BWL_MODEL_QUEUE))
         w->broken |= BWL_INVARIANT_REPORTED;
-    return reply.grant;
+    return reply.grants;
 }
 
-bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
+bwl_grants bwl_wait_serve_without_memory(bwl_world *w, const bwl_message *message)
 {
     bwl_model_queue_args q = question_of(w, message);
 
     if ((w->scenario->mutations & BWL_MUTATION_TELLS_FIRST) == 0)
-        return (bwl_grant){ 0 };
+        return (bwl_grants){ 0 };
     return bwl_model_queue_tell_only(&w->servers[BWL_ONLY].redis, &q);
 }
 
-void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
+static void push_one(bwl_world *w, const bwl_grant *grant)
 {
     bwl_queue_status queue_status = { .server_us = grant->server_us };
     bwl_message      push         = { .kind      = BWL_MESSAGE_PUSH,
@@ -355,12 +471,18 @@ void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
                                       .timestamp = grant->fence };
     bwl_link        *link;
 
-    if (!grant->is_there || grant->connection >= BWL_MODEL_CLIENTS)
+    if (grant->connection >= BWL_MODEL_CLIENTS)
         return; /* or to a closed connection */
     link              = &w->servers[BWL_ONLY].links[grant->connection];
     push.queue_status = keep_place(w, &queue_status);
     put_message(link, link->answered, &push);
     link->answered++;
+}
+
+void bwl_wait_push(bwl_world *w, const bwl_grants *grants)
+{
+    for (unsigned i = 0; i < grants->count; i++)
+        push_one(w, &grants->list[i]);
 }
 
 void bwl_wait_handshake(bwl_world *w, unsigned client)

@@ -3,6 +3,43 @@
  */
 #include "lab/world/inside.h"
 
+/* True if these clients, 1 << client, may not have the lock at the same time: one wants it for
+ * itself, or they have more permits than one of them allows. */
+static bool are_too_many(const bwl_world *w, unsigned clients)
+{
+    uint32_t limit  = UINT32_MAX;
+    uint32_t weight = 0;
+
+    if ((clients & (clients - 1)) == 0)
+        return false;
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        bwl_share share = w->scenario->queue.share_of[i];
+        if ((clients >> i & 1) == 0)
+            continue;
+        if (share.weight == 0)
+            return true;
+        weight += share.weight;
+        if (share.limit != 0 && share.limit < limit)
+            limit = share.limit;
+    }
+    return weight > limit;
+}
+
+/* Clients that share the lock at the same time have the fence of the gate. */
+static bool have_one_fence(const bwl_world *w, unsigned clients)
+{
+    uint64_t fence = 0;
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        if ((clients >> i & 1) == 0 || w->scenario->queue.share_of[i].weight == 0)
+            continue;
+        if (fence != 0 && w->clients[i].hold.fence != fence)
+            return false;
+        fence = w->clients[i].hold.fence;
+    }
+    return true;
+}
+
 static unsigned holders(const bwl_world *w)
 {
     unsigned believers = 0;
@@ -11,25 +48,32 @@ static unsigned holders(const bwl_world *w)
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
-        believers += bwl_world_believes(w, i) > 0;
-        workers += c->caller.is_working;
-        awake += c->caller.is_working && !c->book.was_slow;
+        believers |= (unsigned)(bwl_world_believes(w, i) > 0) << i;
+        workers |= (unsigned)c->caller.is_working << i;
+        awake |= (unsigned)(c->caller.is_working && !c->book.was_slow) << i;
     }
-    return (believers > 1 ? BWL_INVARIANT_ONE_HOLDER : 0u) |
-           (workers > 1 ? BWL_INVARIANT_NO_OVERLAP : 0u) |
-           (awake > 1 ? BWL_INVARIANT_ONE_WORKER : 0u);
+    return (are_too_many(w, believers) ? BWL_INVARIANT_ONE_HOLDER : 0u) |
+           (are_too_many(w, workers) ? BWL_INVARIANT_NO_OVERLAP : 0u) |
+           (are_too_many(w, awake) ? BWL_INVARIANT_ONE_WORKER : 0u) |
+           (have_one_fence(w, believers) ? 0u : BWL_INVARIANT_FENCE);
 }
 
 /* True if the server keeps the client's key until `until`, each by its own clock. */
 static bool gives(const bwl_world *w, const bwl_server *server, unsigned client, bwl_ms until)
 {
-    const bwl_lab_client *c = &w->clients[client];
+    const bwl_lab_client *c     = &w->clients[client];
+    uint16_t              token = bwl_world_token_of(w, client);
+    const bwl_model_item *share = bwl_model_share(&server->redis.data, token);
 
-    if (bwl_model_owner(&server->redis) != bwl_world_token_of(w, client))
+    int64_t left = bwl_model_left(&server->redis);
+
+    if (!bwl_model_holds(&server->redis.data, token))
         return false;
     if (until == BWL_NEVER || bwl_model_lock(&server->redis)->lasts)
         return bwl_model_lock(&server->redis)->lasts;
-    return bwl_model_left(&server->redis) * c->clock.pace >=
+    if (share != NULL && share->value * BWL_MODEL_PER_MS - server->redis.now < left)
+        left = share->value * BWL_MODEL_PER_MS - server->redis.now;
+    return left * c->clock.pace >=
            bwl_client_clock_is_off(&c->clock, until) * (int64_t)w->scenario->clocks.server_pace;
 }
 
@@ -95,7 +139,9 @@ static bool has_end(const bwl_world *w, const bwl_server *server)
 
     if (owner == 0 || owner == BWL_TOKEN_FOREIGN)
         return true;
-    c = &w->clients[bwl_token_client(owner)];
+    if (bwl_model_lock(&server->redis)->lasts && owner == BWL_TOKEN_SHARED)
+        return false;
+    c = owner != BWL_TOKEN_SHARED ? &w->clients[bwl_token_client(owner)] : NULL;
     if (bwl_model_lock(&server->redis)->lasts) /* a second command sets the end */
         return c->is_running && bwl_hold_is_acquiring(&c->hold) &&
                bwl_world_token_of(w, bwl_token_client(owner)) == owner;
@@ -192,6 +238,9 @@ static bool is_freed(const bwl_world *w)
 unsigned bwl_world_broken_invariants(const bwl_world *w)
 {
     unsigned broken = w->broken | holders(w) | (is_freed(w) ? 0u : BWL_INVARIANT_FREES);
+
+    if (bwl_wait_is_kept(w))
+        broken |= bwl_wait_broken_of_gate(w);
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         broken |= broken_by_client(w, i);

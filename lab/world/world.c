@@ -191,7 +191,7 @@ static bool is_acquire(bwl_redis_command command)
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
            command == REDIS_SETNX || command == REDIS_SWAP || command == REDIS_TAKE_TIMESTAMP ||
            command == REDIS_HASH_TAKE || command == REDIS_ZSET_TAKE ||
-           (bwl_queue_is(command) && command != REDIS_QUEUE_EXTEND);
+           (bwl_queue_is(command) && bwl_queue_exclusive(command) != REDIS_QUEUE_EXTEND);
 }
 
 /* The server before a command. */
@@ -217,6 +217,22 @@ static bool may_take_over(const bwl_message *message)
             message->command == REDIS_TAKE_TIMESTAMP);
 }
 
+/* True if another client shared the lock, for a time that is not over, and has less of it now. */
+static bool has_cut_share(const bwl_server *server, const bwl_message *message, const past *was)
+{
+    int64_t now = server->redis.now;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        uint16_t              token = (uint16_t)was->data.items[i].member;
+        const bwl_model_item *share = bwl_model_share(&was->data, token);
+        const bwl_model_item *left  = bwl_model_share(&server->redis.data, token);
+        if (share == &was->data.items[i] && token != message->token &&
+            share->value * BWL_MODEL_PER_MS > now && (left == NULL || left->value < share->value))
+            return true;
+    }
+    return false;
+}
+
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
@@ -226,8 +242,10 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
 
     if (was->owner == BWL_TOKEN_FOREIGN && (has_changed || has_other))
         w->broken |= BWL_INVARIANT_FOREIGN;
-    else if (has_changed && was->owner != 0 && was->owner != message->token &&
-             was->owner != message->previous_token && !may_take_over(message))
+    else if (was->owner == BWL_TOKEN_SHARED
+                 ? has_cut_share(server, message, was)
+                 : has_changed && was->owner != 0 && was->owner != message->token &&
+                       was->owner != message->previous_token && !may_take_over(message))
         w->broken |= BWL_INVARIANT_OWN_KEY;
     if (w->left[BWL_FAILOVER] > 0 &&
         (has_changed || memcmp(&was->data, &server->redis.data, sizeof was->data) != 0)) {
@@ -238,7 +256,8 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
         w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;
-    if (was->owner == message->token && owner != message->token && w->clients[client].is_running &&
+    if (bwl_model_holds(&was->data, message->token) &&
+        !bwl_model_holds(&server->redis.data, message->token) && w->clients[client].is_running &&
         bwl_world_token_of(w, client) == message->token)
         w->clients[client].book.is_removed = true;
 }
@@ -296,14 +315,14 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
 }
 
 /* ... of a lock with a queue. */
-static bwl_grant serve_waiting(bwl_world *w, bwl_message *message)
+static bwl_grants serve_waiting(bwl_world *w, bwl_message *message)
 {
     bwl_server *server = &w->servers[BWL_ONLY];
     past        was    = look_at(server);
-    bwl_grant   grant  = bwl_wait_serve(w, message);
+    bwl_grants  grants = bwl_wait_serve(w, message);
 
     judge(w, server, message, &was);
-    return grant;
+    return grants;
 }
 
 static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsigned instead)
@@ -311,14 +330,14 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
     bwl_link    *link    = &server->links[client];
     bwl_message *message = &link->messages[link->answered];
     bool         queues  = bwl_queue_is(message->command);
-    bwl_grant    grant   = { 0 };
+    bwl_grants   grants  = { 0 };
 
     assert(link->answered < link->count);
     server->was_faulty = server->was_faulty || instead != 0;
     if (queues)
         bwl_wait_handshake(w, client);
     if (queues && instead == BWL_RETRYABLE)
-        grant = bwl_wait_serve_without_memory(w, message);
+        grants = bwl_wait_serve_without_memory(w, message);
     if (message->command == REDIS_REPLICATED && instead == BWL_RETRYABLE)
         message->answer = BWL_NO; /* too few replicas */
     else if (instead != 0)
@@ -326,15 +345,14 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
     else if (message->command == REDIS_REPLICATED)
         serve_replicas(w, client, message);
     else if (queues)
-        grant = serve_waiting(w, message);
+        grants = serve_waiting(w, message);
     else
         serve(w, client, server, client, message);
     if (w->scenario->options.replicas > 0 && message->answer == BWL_YES)
         server->informed |= (uint8_t)(1u << client); /* every YES is a write: extend_if_mine.lua */
     message->kind = BWL_MESSAGE_ANSWER;
     link->answered++;
-    if (grant.is_there)
-        bwl_wait_push(w, &grant);
+    bwl_wait_push(w, &grants);
 }
 
 static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsigned i)
@@ -343,19 +361,19 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
     bwl_message message = bwl_connection_take_late(link, i);
     uint16_t    was_of  = bwl_model_owner(&server->redis);
     uint16_t    is_of;
-    bwl_grant   grant = { 0 };
+    bwl_grants  grants = { 0 };
 
     if (message.command == REDIS_REPLICATED) {
         message.answer = BWL_YES; /* no client receives it */
     } else if (bwl_queue_is(message.command)) {
-        grant = serve_waiting(w, &message);
+        grants = serve_waiting(w, &message);
         if (message.command == REDIS_QUEUE_REQUEUE) /* a crash after a yield may leave two tokens */
             w->waiting.waiters[client].maybe_orphans++;
     } else {
         serve(w, client, server, client + BWL_MODEL_CLIENTS,
               &message); /* no client receives the answer */
     }
-    bwl_wait_push(w, &grant);
+    bwl_wait_push(w, &grants);
     is_of = bwl_model_owner(&server->redis);
     if (was_of != is_of && is_of != 0)
         server->key_excused = server->key_late = true;

@@ -15,9 +15,10 @@ static bool    has_shards;                        /* the server                 
 static uint8_t channel_of[BWL_MODEL_CONNECTIONS]; /* the push channel of each connection; 0: none */
 
 /* The pushes and their receivers, since the last request. */
+enum { PUSHES_MAX = BWL_MODEL_GRANTS_MAX };
 static unsigned       pushes;
-static unsigned       pushed_to;
-static bwl_queue_push push;
+static unsigned       pushed_to[PUSHES_MAX];
+static bwl_queue_push pushed[PUSHES_MAX];
 
 static void write_push_channel(char ret_channel[BWL_QUEUE_CHANNEL_SIZE + 1], unsigned client,
                                unsigned push_channel)
@@ -37,9 +38,9 @@ static void note_push(unsigned connection, bwl_resp_cursor frame)
     read = bwl_queue_read_push(text, frame.bytes, frame.size);
     if (read.kind != BWL_PUSH_GRANT)
         return; /* reply to SUBSCRIBE */
-    pushes++;
-    pushed_to = connection;
-    push      = read;
+    assert_true(pushes < PUSHES_MAX);
+    pushed_to[pushes] = connection;
+    pushed[pushes++]  = read;
 }
 
 /* Returns the next frame that is no push; records the pushes before it. */

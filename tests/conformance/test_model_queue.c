@@ -36,6 +36,7 @@ enum {
 #define KEY        "k"
 #define QUEUE      "{k}:bwl.q"
 #define HEARTBEATS "{k}:bwl.b"
+#define SHARERS    "{k}:bwl.h"
 #define SESSION    "012345678"
 
 static const int64_t beginning_ms = INT64_C(1700000000000);
@@ -44,8 +45,9 @@ static server         *redis;
 static wire            control;
 static bwl_model_redis model;
 
-static uint8_t  push_channels[CLIENTS]; /* of the current connections */
-static uint64_t last_tickets[CLIENTS];
+static uint8_t   push_channels[CLIENTS]; /* of the current connections */
+static uint64_t  last_tickets[CLIENTS];
+static bwl_share shares[CLIENTS]; /* in this sequence */
 
 /* ---- randomness ------------------------------------------------------------------------------ */
 
@@ -59,8 +61,10 @@ static int64_t some_ms(void)
 /* ---- one request to both --------------------------------------------------------------------- */
 
 /* The state of the server after the request: read in the same round trip. */
-static const char *const rest[] = { "ZCARD " QUEUE, "HLEN " HEARTBEATS, "EXISTS " KEY,
-                                    "GET " BWL_QUEUE_FENCES_KEY };
+static const char *const rest[] = { "ZCARD " QUEUE,   "HLEN " HEARTBEATS,
+                                    "EXISTS " KEY,    "GET " BWL_QUEUE_FENCES_KEY,
+                                    "ZCARD " SHARERS, "PTTL " KEY,
+                                    "PTTL " SHARERS };
 enum { RESTS = COUNT_OF(rest) };
 static int64_t left[RESTS]; /* -1: no number                                                     */
 
@@ -132,9 +136,11 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
            .token          = token,
            .previous_token = previous_token,
            .lease_ms       = q->lease_ms,
-           .number         = q->ticket,
-           .self           = &self,
-           .who            = "ann@web-2",
+           .number =
+            q->command == REDIS_SHARE_EXTEND ? q->ticket * (int64_t)BWL_QUEUE_HANDOFFS : q->ticket,
+           .share = shares[client],
+           .self  = &self,
+           .who   = "ann@web-2",
     };
     bwl_resp_cursor cursor;
 
@@ -166,7 +172,7 @@ static uint16_t some_previous_token(uint16_t token)
     return bwl_token_number(bwl_token_client(token), SERIALS + 1);
 }
 
-/* A client never sends JOIN for a token that is in the queue. */
+/* A client never sends JOIN for a token that is in the queue, or TAKE for one that shares. */
 static bool is_queued(uint16_t token)
 {
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
@@ -178,11 +184,21 @@ static bool is_queued(uint16_t token)
     return false;
 }
 
+/* Who shares may also have the lock alone: DISPATCH_NEXT and the commands of others serve it. */
+static bwl_redis_command some_command(unsigned client)
+{
+    if (shares[client].weight == 0)
+        return (bwl_redis_command)(REDIS_QUEUE_TAKE + below(9));
+    return below(8) == 0 ? REDIS_QUEUE_DISPATCH_NEXT
+                         : (bwl_redis_command)(REDIS_SHARE_TAKE + below(5));
+}
+
 static bwl_model_queue_args some_question(unsigned client)
 {
     uint16_t             token = bwl_token_number(client, 1 + below(SERIALS));
     bwl_model_queue_args q     = {
-            .command   = (bwl_redis_command)(REDIS_QUEUE_TAKE + below(9)),
+            .command   = some_command(client),
+            .shares    = shares,
             .token     = token,
             .lease_ms  = 30 + below(3) * 5000,
             .dead_ms   = DEAD_MS,
@@ -194,18 +210,27 @@ static bwl_model_queue_args some_question(unsigned client)
     q.member = (bwl_member){ .token              = token,
                              .provisional_ttl_ms = (uint16_t)(30 + token % 3 * 10),
                              .push_channel       = push_channels[client] };
-    if (q.command == REDIS_QUEUE_JOIN && is_queued(token))
-        q.command = REDIS_QUEUE_HEARTBEAT;
-    if (q.command == REDIS_QUEUE_JOIN && below(3) == 0)
+
+    bwl_redis_command does      = bwl_queue_exclusive(q.command);
+    bool              shares_it = bwl_model_share(&model.data, token) != NULL;
+    if ((does == REDIS_QUEUE_JOIN && (is_queued(token) || shares_it)) ||
+        (q.command == REDIS_SHARE_TAKE && shares_it)) {
+        q.command = shares[client].weight == 0 ? REDIS_QUEUE_HEARTBEAT : REDIS_SHARE_HEARTBEAT;
+        does      = REDIS_QUEUE_HEARTBEAT;
+    }
+    if (does == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
+    if (q.command == REDIS_SHARE_EXTEND)
+        q.ticket = beginning_ms * 1000 + below(100);
     if (q.command == REDIS_QUEUE_REST)
         q.ticket = 20 * below(4);
     if (q.command == REDIS_QUEUE_REQUEUE)
         q.previous_token = some_previous_token(token);
-    if (q.command == REDIS_QUEUE_HEARTBEAT || q.command == REDIS_QUEUE_CANCEL)
+    if (does == REDIS_QUEUE_HEARTBEAT || does == REDIS_QUEUE_CANCEL ||
+        q.command == REDIS_SHARE_LEAVE)
         for (unsigned i = 0; i < 2; i++)
             q.old_channels[i] = (uint8_t)below(push_channels[client] + 1u);
-    if (q.command == REDIS_QUEUE_HEARTBEAT) {
+    if (does == REDIS_QUEUE_HEARTBEAT) {
         const bwl_model_item *entry =
             bwl_model_item_of(&model, BWL_MODEL_QUEUE, bwl_member_number(q.member));
         q.ticket = below(2) == 0 ? 0 : entry != NULL ? entry->value : (int64_t)last_tickets[client];
@@ -221,13 +246,23 @@ static bool is_same_place(const bwl_queue_status *said, const bwl_queue_status *
            said->rank == heard->rank && said->server_us == heard->server_us;
 }
 
-static bool is_same_push(const bwl_grant *said)
+static bool is_pushed(const bwl_grant *said)
 {
-    if (!said->is_there)
-        return pushes == 0;
-    return pushes == 1 && pushed_to == said->connection && push.generation == said->token &&
-           push.fence == (uint64_t)said->fence * BWL_QUEUE_HANDOFFS &&
-           push.server_us == said->server_us;
+    for (unsigned i = 0; i < pushes; i++)
+        if (pushed_to[i] == said->connection && pushed[i].generation == said->token &&
+            pushed[i].fence == (uint64_t)said->fence * BWL_QUEUE_HANDOFFS &&
+            pushed[i].server_us == said->server_us)
+            return true;
+    return false;
+}
+
+static bool has_same_pushes(const bwl_queue_reply *said)
+{
+    unsigned same = 0;
+
+    for (unsigned i = 0; i < said->grants.count; i++)
+        same += is_pushed(&said->grants.list[i]);
+    return pushes == said->grants.count && same == pushes;
 }
 
 static int64_t items_of(unsigned key)
@@ -241,9 +276,13 @@ static int64_t items_of(unsigned key)
 
 static bool is_same_rest(void)
 {
-    const int64_t expected[RESTS] = { items_of(BWL_MODEL_QUEUE), items_of(BWL_MODEL_HEARTBEATS),
+    const int64_t expected[RESTS] = { items_of(BWL_MODEL_QUEUE),
+                                      items_of(BWL_MODEL_HEARTBEATS),
                                       bwl_model_owner(&model) != 0,
-                                      model.data.keys[BWL_MODEL_COUNT].value };
+                                      model.data.keys[BWL_MODEL_COUNT].value,
+                                      items_of(BWL_MODEL_SHARERS),
+                                      bwl_model_left_ms(&model, BWL_MODEL_LOCK),
+                                      bwl_model_left_ms(&model, BWL_MODEL_SHARERS) };
     unsigned      same            = 0;
 
     for (unsigned i = 0; i < RESTS; i++) {
@@ -263,18 +302,21 @@ static void tell_both(const bwl_model_queue_args *q, const bwl_queue_reply *said
          q->token, q->previous_token, (int)q->command, q->member.push_channel, q->old_channels[0],
          q->old_channels[1], q->member.provisional_ttl_ms, q->lease_ms, q->ticket, q->queue_max);
     tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
-         " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",
+         " ticket %" PRIu64 " rank %" PRIu64 "; pushes %u\n",
          (int)said->answer, (int)said->queue_status.kind, said->fence, said->queue_status.is_ours,
          said->queue_status.ends, said->queue_status.left_ms, said->queue_status.ticket,
-         said->queue_status.rank, said->grant.is_there, said->grant.connection, said->grant.token,
-         said->grant.fence);
+         said->queue_status.rank, said->grants.count);
+    for (unsigned i = 0; i < said->grants.count; i++)
+        tell("          push to %d token %x fence %" PRId64 "\n", said->grants.list[i].connection,
+             said->grants.list[i].token, said->grants.list[i].fence);
     tell("  server: answer %d how %d fence %" PRIu64 " ours %d ends %d left %" PRId64
-         " ticket %" PRIu64 " rank %" PRIu64 "; pushes %u to %u token %" PRIx64 " fence %" PRIu64
-         "\n",
+         " ticket %" PRIu64 " rank %" PRIu64 "; pushes %u\n",
          (int)heard->answer, (int)heard->queue_status.kind, heard->number / BWL_QUEUE_HANDOFFS,
          heard->queue_status.is_ours, heard->queue_status.ends, heard->queue_status.left_ms,
-         heard->queue_status.ticket, heard->queue_status.rank, pushes, pushed_to, push.generation,
-         push.fence / BWL_QUEUE_HANDOFFS);
+         heard->queue_status.ticket, heard->queue_status.rank, pushes);
+    for (unsigned i = 0; i < pushes; i++)
+        tell("          push to %u token %" PRIx64 " fence %" PRIu64 "\n", pushed_to[i],
+             pushed[i].generation, pushed[i].fence / BWL_QUEUE_HANDOFFS);
 }
 
 /* Returns true if both had the same results and states. */
@@ -293,7 +335,7 @@ static bool ask_both(unsigned client)
         last_tickets[client] = said.queue_status.ticket;
     return said.answer == heard.answer &&
            (uint64_t)said.fence * BWL_QUEUE_HANDOFFS == heard.number &&
-           is_same_place(&said.queue_status, &heard.queue_status) && is_same_push(&said.grant) &&
+           is_same_place(&said.queue_status, &heard.queue_status) && has_same_pushes(&said) &&
            is_same_rest();
 }
 
@@ -366,7 +408,7 @@ static void connect_again(unsigned client)
 
 static void disturb(unsigned client)
 {
-    switch (below(10)) {
+    switch (below(11)) {
     case 0: set_foreign_value(); break;
     case 1: forget(BWL_MODEL_LOCK, "DEL " KEY); break;
     case 2: forget(BWL_MODEL_COUNT, "DEL " BWL_QUEUE_FENCES_KEY); break;
@@ -380,29 +422,41 @@ static void disturb(unsigned client)
         if (push_channels[client] < 3)
             connect_again(client);
         break;
+    case 7:
+        if (below(4) == 0)
+            forget(BWL_MODEL_SHARERS, "DEL " SHARERS);
+        break;
     default: pass(some_ms()); break;
     }
 }
 
 static void begin_sequence(uint64_t seed)
 {
+    static const bwl_share some_shares[] = { { 0, 0 }, { 0, 0 }, { 1, 0 }, { 1, 0 },
+                                             { 1, 2 }, { 2, 2 }, { 2, 3 }, { 1, 1 } };
+
     random_state = seed;
     bwl_model_redis_start(&model, beginning_ms);
     model.grace = BWL_MODEL_PER_MS;
-    (void)wire_ask(&control, "DEL " KEY " " QUEUE " " HEARTBEATS " " BWL_QUEUE_FENCES_KEY);
+    (void)wire_ask(&control,
+                   "DEL " KEY " " QUEUE " " HEARTBEATS " " SHARERS " " BWL_QUEUE_FENCES_KEY);
     frozen_set(beginning_ms);
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
         subscribe_both(i, i < CLIENTS);
     for (unsigned i = 0; i < CLIENTS; i++) {
         push_channels[i] = 1;
         last_tickets[i]  = 0;
+        shares[i]        = some_shares[below(COUNT_OF(some_shares))];
+        tell("-- %u shares %u of %u\n", i, shares[i].weight, shares[i].limit);
     }
 }
 
-/* Whether the model can store the two items of another JOIN. */
+/* Whether the model can store the items of another JOIN: two, and those of all who may share. */
 static bool has_space(void)
 {
-    return items_of(BWL_MODEL_QUEUE) + items_of(BWL_MODEL_HEARTBEATS) + 2 <= BWL_MODEL_ITEMS;
+    return 2 * items_of(BWL_MODEL_QUEUE) + items_of(BWL_MODEL_HEARTBEATS) +
+               items_of(BWL_MODEL_SHARERS) + 4 <=
+           BWL_MODEL_ITEMS;
 }
 
 static bool play_sequence(uint64_t seed)

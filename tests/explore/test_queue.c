@@ -57,9 +57,10 @@ TEST(waiter_without_a_connection_is_skipped_unless_half_open)
     half_open = closed;
     bwl_model_redis_drop(&closed, B);
     bwl_model_redis_break(&half_open, B);
-    assert_false(ask(&closed, A, REDIS_QUEUE_RELEASE).grant.is_there);
+    assert_int_equal(ask(&closed, A, REDIS_QUEUE_RELEASE).grants.count, 0);
     assert_int_equal(bwl_model_owner(&closed), 0);
-    assert_true(ask(&half_open, A, REDIS_QUEUE_RELEASE).grant.connection >= BWL_MODEL_CLIENTS);
+    assert_true(ask(&half_open, A, REDIS_QUEUE_RELEASE).grants.list[0].connection >=
+                BWL_MODEL_CLIENTS);
     assert_int_equal(bwl_model_owner(&half_open), bwl_token_number(B, 1));
 }
 

@@ -618,6 +618,7 @@ static bool is_undisturbed(unsigned name, int64_t since)
             return false;
     }
     return check_is_name_calm(name, since) && since >= check.firsts[name].expired_until &&
+           since - check.passed_until[name] > EXPIRED_MS * SIM_MS &&
            since - check.closed_at > EXPIRED_MS * SIM_MS;
 }
 

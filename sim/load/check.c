@@ -51,6 +51,7 @@ struct check_wait {
     int64_t      until;
     check_fence  fence; /* the greatest that was known when it began */
     bool         is_alone;
+    bool         is_late;   /* a release comes first, and its place in the queue after that */
     bool         is_import; /* `fence` is that of the hold */
     unsigned     overtaken;
     int64_t      due_at; /* overtaken by one that shares: then it has the lock too; 0: was not */
@@ -229,6 +230,14 @@ check_wait *check_waits(unsigned name, sim_process *process, check_share share, 
                                 .fence    = check.fences[name],
                                 .is_alone = is_alone(name, process) };
     check.waits = wait;
+    return wait;
+}
+
+check_wait *check_yields(unsigned name, sim_process *process, check_share share, int64_t wait_ms)
+{
+    check_wait *wait = check_waits(name, process, share, wait_ms);
+
+    wait->is_late = share.weight > 0;
     return wait;
 }
 
@@ -557,19 +566,34 @@ static void compare(unsigned name)
 
 /* ---- the first waiter ------------------------------------------------------------------------ */
 
+/* Its place in the queue may be behind that of a waiter that began at that time. */
+static bool may_be_behind(const check_wait *wait, int64_t since)
+{
+    return since < wait->since + (wait->is_late ? check.rules.woken_ns : 0);
+}
+
 /* NULL: there is none, or it may be another one on the servers. */
 static const check_wait *find_first(unsigned name)
 {
-    const check_wait *first = NULL;
+    const check_wait *first  = NULL;
+    int64_t           second = SIM_NEVER; /* since then */
 
     for (const check_wait *wait = check.waits; wait != NULL; wait = wait->next) {
         if (wait->name != name || wait->is_import)
             continue;
         if (!has_own_place(wait))
             return NULL;
-        if (wait->until > wait->since && (first == NULL || wait->since <= first->since))
-            first = wait;
+        if (wait->until <= wait->since)
+            continue;
+        if (first == NULL || wait->since <= first->since) {
+            second = first != NULL ? first->since : SIM_NEVER;
+            first  = wait;
+        } else if (wait->since < second) {
+            second = wait->since;
+        }
     }
+    if (first != NULL && may_be_behind(first, second))
+        return NULL;
     return first != NULL && first->until - check.rules.woken_ns > sim_now() ? first : NULL;
 }
 
@@ -594,6 +618,7 @@ static bool is_undisturbed(unsigned name, int64_t since)
             return false;
     }
     return check_is_name_calm(name, since) && since >= check.firsts[name].expired_until &&
+           since - check.passed_until[name] > EXPIRED_MS * SIM_MS &&
            since - check.closed_at > EXPIRED_MS * SIM_MS;
 }
 

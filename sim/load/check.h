@@ -93,6 +93,7 @@ bool check_is_calm(unsigned client, int64_t since, bool mild);
 
 /* An acquire or a yield begins, for wait_ms (below 0: without a limit). */
 check_wait *check_waits(unsigned name, sim_process *process, check_share share, int64_t wait_ms);
+check_wait *check_yields(unsigned name, sim_process *process, check_share share, int64_t wait_ms);
 /* An import begins, of a hold with this fence: it is the same period of holding. */
 check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence);
 /* It may lose its place from now on. */

@@ -244,7 +244,7 @@ static void begin_yield(loop *c, activity *a)
     drop_claim(a);
     c->program->counts->yields++;
     begin_call(c, a, "bowline_yield", wait_ms);
-    a->wait = check_waits(a->name, c->program->process, a->share, wait_ms);
+    a->wait = check_yields(a->name, c->program->process, a->share, wait_ms);
     if (has_begun(c, a, ACTIVITY_YIELDING, bowline_yield_start(&a->op, a->hold, wait_ms, &error),
                   &error)) {
         a->next_at = cancel_at(c, 16, 3000);

@@ -107,7 +107,7 @@ static bool yield(worker *w)
     drop_claim(w);
     begin(w, "bowline_yield", wait_ms);
     p->counts->yields++;
-    w->wait    = check_waits(w->name, p->process, w->share, wait_ms);
+    w->wait    = check_yields(w->name, p->process, w->share, wait_ms);
     int status = bowline_yield(w->hold, wait_ms, &error);
     if (status == BOWLINE_OK)
         claim(w);

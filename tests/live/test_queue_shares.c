@@ -181,9 +181,10 @@ TEST(release_lets_in_all_who_fit_at_once)
     assert_int_equal(queue_push_count(redis), COUNT_OF(readers));
     for (size_t i = 0; i < COUNT_OF(readers); i++)
         holds[i] = granted(readers[i]);
+    uint64_t fence = bowline_hold_fence(holds[0]);
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         assert_false(bowline_operation_done(writer->op));
-        assert_true(bowline_hold_fence(holds[i]) == bowline_hold_fence(holds[0]));
+        assert_true(bowline_hold_fence(holds[i]) == fence);
         must_release(holds[i]);
     }
     must_release(granted(writer));

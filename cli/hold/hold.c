@@ -133,6 +133,9 @@ static int read_options(run_options *o, int argc, char **argv, failure *reterr)
 {
     int at = options_parse(o, &hold_table, argc, argv, reterr);
 
+    if (at > 0 && o->share.mode != BOWLINE_EXCLUSIVE && o->hold.ticket != NULL)
+        return options_fail(&hold_table, reterr, words_of("--ticket excludes -s and --permits"),
+                            words_of("only an exclusive lock can be passed on"));
     if (at > 0 && argc - at != 1)
         return options_fail(
             &hold_table, reterr,

@@ -12,8 +12,8 @@ if v == ARGV[1] then return pass(ARGV[2], redis.pcall('ZCARD', KEYS[2])) end
 local problem = wrong(2)
 if problem then return problem end
 local gate = gate_of(v)
-local now = clock()
-local waiting, used = redis.call('ZCARD', KEYS[2]), gate and in_use(now)
+local now = gate and clock()
+local waiting, used = gate and redis.call('ZCARD', KEYS[2]), gate and in_use(now)
 local gone = redis.call('ZREM', KEYS[2], unpack(ARGV, 3))
 redis.call('HDEL', KEYS[3], ARGV[1])
 if used and gone > 0 then

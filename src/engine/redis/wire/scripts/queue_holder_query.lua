@@ -12,7 +12,8 @@ if string.sub(value, 1, 4) == 'b1:~' then
   local key = string.sub(KEYS[2], 1, -2) .. 'h'
   permits = redis.pcall('ZCARD', key)
   if type(permits) ~= 'number' then permits = 0 end
-  for _, member in ipairs(permits > 0 and redis.call('ZRANGE', key, -1000, -1) or {}) do
+  local all = permits > 0 and redis.pcall('ZRANGE', key, -1000, -1) or {}
+  for _, member in ipairs(all) do -- of an error: none
     local one = string.match(member, '^b1:([%w_-]+)$')
     if one then
       session, sharers = one, sharers + 1

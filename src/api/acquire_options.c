@@ -84,7 +84,8 @@ static int check_mode(const bowline_acquire_options *o, const bwl_shard *shard,
         return BOWLINE_OK;
     if (engine->kind != BWL_ENGINE_REDIS)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                        "%s: has no %s.  Use the URL of a Redis server: redis://HOST",
+                        "the locks of %s: have no %s.  Use the URL of a Redis server: "
+                        "redis://HOST, redis+sentinel://HOST/SERVICE or redis+cluster://HOST",
                         engine->scheme, what);
     return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                     "protocol %s has no %s.  Remove protocol=, profile= and token= from the URL: "

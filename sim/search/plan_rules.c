@@ -105,8 +105,8 @@ static bool keeps_fences(const sim_plan *plan)
     return false;
 }
 
-/* Without faults no reply is late, and no replica later than WAIT allows.  A replica whose backlog is
- * shorter than what a closing client writes at once is away for a second (seed 296). */
+/* Without faults no reply is late, and no replica later than WAIT allows.  A replica whose backlog
+ * is shorter than what a closing client writes at once is away for a second (seed 296). */
 static bool is_steady(const sim_plan *plan)
 {
     return plan->network.slow_in == 0 && plan->servers.replicas_min == 0 &&

@@ -283,7 +283,7 @@ explore: all
 	@tools/explore $(BUILD)
 
 # The library in simulated worlds. SEEDS=1..100000 for a night.
-SEEDS ?= 1..640
+SEEDS ?= 1..700
 simulate: deps
 	@$(MAKE) --no-print-directory all
 	@$(BUILD)/bowline-sim --seeds $(SEEDS) --jobs $$(nproc) --shrink

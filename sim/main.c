@@ -16,8 +16,10 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,11 +216,13 @@ static bool read_options(options *o, int argc, char **argv)
            (!o->only_first || o->jobs == 1) && (o->svg == NULL || o->first == o->last);
 }
 
-static totals run_seeds(const options *o, unsigned job)
+/* next: the seed that no job has taken yet. */
+static totals run_seeds(const options *o, _Atomic uint64_t *next)
 {
-    totals all = { 0 };
+    totals   all = { 0 };
+    uint64_t seed;
 
-    for (uint64_t seed = o->first + job; seed <= o->last; seed += o->jobs) {
+    while ((seed = atomic_fetch_add(next, 1)) <= o->last) {
         run_one(o, seed, &all);
         if (o->only_first && all.failed > 0)
             break;
@@ -237,7 +241,7 @@ static void add(totals *to, const totals *more)
 }
 
 /* Each job writes its totals into its pipe.  A job that dies counts as a failed world. */
-static totals run_jobs(const options *o)
+static totals run_jobs(const options *o, _Atomic uint64_t *next)
 {
     totals all = { 0 };
     int    ends[JOBS_MAX][2];
@@ -247,7 +251,7 @@ static totals run_jobs(const options *o)
         (void)fflush(NULL);
         pids[i] = pipe(ends[i]) == 0 ? fork() : -1;
         if (pids[i] == 0) {
-            totals mine = run_seeds(o, i);
+            totals mine = run_seeds(o, next);
             bool   done = write(ends[i][1], &mine, sizeof mine) == (ssize_t)sizeof mine;
             (void)fflush(NULL);
             _exit(done ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -265,6 +269,22 @@ static totals run_jobs(const options *o)
         if (pids[i] > 0)
             (void)waitpid(pids[i], NULL, 0);
     }
+    return all;
+}
+
+static totals run(const options *o)
+{
+    size_t            size = sizeof(_Atomic uint64_t);
+    _Atomic uint64_t *next = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                                  -1, 0); /* shared by the jobs */
+
+    if (next == MAP_FAILED) {
+        perror("bowline-sim: mmap");
+        exit(EXIT_FAILURE);
+    }
+    atomic_init(next, o->first);
+    totals all = o->jobs > 1 ? run_jobs(o, next) : run_seeds(o, next);
+    (void)munmap(next, size);
     return all;
 }
 
@@ -287,7 +307,7 @@ int main(int argc, char **argv)
     o.prints = o.prints || o.first == o.last;
     sim_say_begin(o.shows);
     sim_crash_watch();
-    totals all     = o.jobs > 1 ? run_jobs(&o) : run_seeds(&o, 0);
+    totals all     = run(&o);
     double seconds = bwl_seconds() - began;
     double cpu     = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
     (void)printf("%" PRIu64 " worlds, %.1f virtual hours, %" PRIu64 " operations (%" PRIu64

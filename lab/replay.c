@@ -20,9 +20,11 @@
 #include "lab/base/say.h"
 #include "lab/model/steps.h"
 #include "lab/options.h"
+#include "lab/replay/real_clock.h"
 #include "lab/replay/real_server.h"
 #include "lab/report/names.h"
 #include "lab/report/record.h"
+#include "lab/scenario/lock_file.h"
 #include "engine/redis/wire/value.h"
 #include <inttypes.h>
 #include <poll.h>
@@ -62,14 +64,6 @@ typedef struct stage {
     bwl_text            fault[3];
 } stage;
 
-static bwl_ms real_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-    return (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static bool fails(stage *s, const char *what, bwl_text why)
 {
     return bwl_refuse(s->fault, bwl_say("%s", bwl_tr(what)), why, "");
@@ -77,7 +71,7 @@ static bool fails(stage *s, const char *what, bwl_text why)
 
 static void measure_lateness(stage *s)
 {
-    bwl_ms lateness = real_ms() - s->anchor;
+    bwl_ms lateness = bwl_real_clock_ms() - s->anchor;
 
     if (lateness > s->lateness)
         s->lateness = lateness;
@@ -92,13 +86,13 @@ static bool differs(stage *s, const char *what, bwl_text why)
 
 static void tell(const stage *s, unsigned step, unsigned client, const char *what)
 {
-    bwl_put(stdout, "%4u %6" PRId64 "  %c  %s", step, real_ms() - s->began, bwl_client_name(client),
-            what);
+    bwl_put(stdout, "%4u %6" PRId64 "  %c  %s", step, bwl_real_clock_ms() - s->began,
+            bwl_client_name(client), what);
 }
 
 static void tell_of_server(const stage *s, unsigned step, const char *what)
 {
-    bwl_put(stdout, "%4u %6" PRId64 "  -  %s\n", step, real_ms() - s->began, what);
+    bwl_put(stdout, "%4u %6" PRId64 "  -  %s\n", step, bwl_real_clock_ms() - s->began, what);
 }
 
 /* Tokens are made of their numbers, so that their bytes identify them. */
@@ -200,11 +194,9 @@ static bwl_ms real_left(const stage *s)
 /* Its scores are times of the real server's clock, which is this machine's clock. */
 static bool puts_zset(stage *s, const char *member, size_t size)
 {
-    struct timespec now;
-    bwl_text        said;
+    bwl_text said;
+    bwl_ms   ends = bwl_real_clock_wall_ms() + real_left(s);
 
-    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-    bwl_ms ends = (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000 + real_left(s);
     return asks(s,
                 bwl_say("ZADD %s %" PRId64 " %.*s %" PRId64 " __write__", KEY, ends, (int)size,
                         member, ends)
@@ -281,6 +273,7 @@ static bool puts_step(stage *s, bwl_real_connection *connection, const bwl_messa
               .token    = token,
               .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
               .computed = message->timestamp,
+              .end      = bwl_real_clock_end(&s->w, message, s->scale),
     };
 
     write_token(token, message->token);
@@ -459,14 +452,14 @@ static bool restart(stage *s, unsigned step)
         return fails(s, "the real server failed", why);
     tell_of_server(s, step,
                    bwl_say("the server is killed, and started again with nothing in it").of);
-    s->anchor = real_ms(); /* the time of the start is not part of the schedule */
+    s->anchor = bwl_real_clock_ms(); /* the time of the start is not part of the schedule */
     return true;
 }
 
 static void wait_until(bwl_ms until)
 {
-    while (stopped_by == 0 && real_ms() < until) {
-        bwl_ms left = until - real_ms();
+    while (stopped_by == 0 && bwl_real_clock_ms() < until) {
+        bwl_ms left = until - bwl_real_clock_ms();
         (void)poll(NULL, 0, left > 0 ? (int)left : 0); /* after an early wake-up, checks again */
     }
 }
@@ -483,8 +476,8 @@ static bool await_expiry(stage *s)
     bwl_ms left = strtoll(said.of, NULL, 10);
     if (left < 0 || left > LATE_MAX_MS)
         return true;
-    wait_until(real_ms() + left + 1);
-    s->anchor = real_ms();
+    wait_until(bwl_real_clock_ms() + left + 1);
+    s->anchor = bwl_real_clock_ms();
     return true;
 }
 
@@ -558,14 +551,17 @@ static bool perform(stage *s, unsigned step, bwl_transition transition)
     return pass(s, step, s->w.now - before) && compares_key(s);
 }
 
-/* Leases in whole seconds are not scaled. */
+/* Leases in whole seconds are not scaled, nor is a time that is in the file. */
 static unsigned scale_for(const bwl_record *record)
 {
     enum { USUAL = 20, LONG_MS = 1000 };
     const bwl_terms        *terms      = &record->world.terms;
     const bwl_compat_rules *rules      = record->world.options.rules;
+    const bwl_lock_program *program    = record->world.options.program;
     bool                    in_seconds = rules != NULL && rules->lease_in_seconds;
 
+    if (program != NULL && bwl_lock_file_has_literal_times(program))
+        return 1;
     return in_seconds || terms->lease_ms >= LONG_MS ? 1 : USUAL;
 }
 
@@ -590,9 +586,10 @@ static bool set_up(stage *s, const bwl_lab_options *set)
     if (!bwl_real_connection_open(&s->watcher, s->server.socket.of, &why) ||
         !bwl_real_connection_say(&s->watcher, "LOLWUT VERSION 1", NULL, 0, &said, &why))
         return fails(s, "the real server failed", why);
+    bwl_real_clock_align(s->record->world.options.program);
     bwl_world_start(&s->w, &s->record->world);
     s->started = s->w.now;
-    s->began   = real_ms();
+    s->began   = bwl_real_clock_ms();
     s->anchor  = s->began;
     return puts_key(s);
 }

@@ -315,7 +315,31 @@ static bool write_drawing(const char *file, const bwl_picture *picture)
     return bwl_output_close(&output);
 }
 
-/* Reports it if there is none. */
+/* Of a lock that holds: a run of one round without a fault. */
+static bool write_calm_run(const trial *t)
+{
+    const bwl_lab_options *set     = t->set;
+    bwl_scenario           world   = t->world;
+    bool                   is_good = true;
+    unsigned               count;
+
+    if (set->json)
+        (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"), "", "");
+    if (!set->mermaid && set->svg == NULL)
+        return true;
+    memset(world.budget, 0, sizeof world.budget);
+    world.rounds            = 1;
+    bwl_transition *path    = bwl_calm_run(&world, &count);
+    bwl_picture     picture = bwl_picture_of(&world, path, count, 0);
+    if (set->svg != NULL)
+        is_good = write_drawing(set->svg, &picture);
+    if (set->mermaid)
+        bwl_mermaid(stdout, &picture);
+    bwl_picture_free(&picture);
+    free(path);
+    return is_good;
+}
+
 static bool write_schedule(const trial *t)
 {
     const bwl_lab_options *set       = t->set;
@@ -325,12 +349,8 @@ static bool write_schedule(const trial *t)
     bwl_scenario           world;
     bwl_picture            picture;
 
-    if (worst == NULL) {
-        if (set->json || set->mermaid || set->svg != NULL)
-            (void)bwl_complain(bwl_say("no invariant broke, so there is no schedule to write"), "",
-                               "");
-        return true;
-    }
+    if (worst == NULL)
+        return write_calm_run(t);
     world   = world_of_finding(t, (unsigned)(worst - t->smallest));
     picture = bwl_picture_of(&world, worst->path, worst->path_count, invariant);
     if (set->svg != NULL)

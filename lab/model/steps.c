@@ -7,6 +7,8 @@
 
 enum { TEXT_BITS = 16, MS_PER_SECOND = 1000 };
 
+#define FAR_MS INT64_C(1000000000000) /* thirty years */
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 int64_t bwl_model_text_value(const bwl_lock_program *program, unsigned i)
@@ -82,11 +84,12 @@ static int64_t value_of(const bwl_model_command_args *q, const bwl_call_arg *arg
 {
     switch ((bwl_call_arg_kind)arg->kind) {
     case BWL_ARG_TOKEN: return BWL_MODEL_TEXT + q->token;
-    case BWL_ARG_LEASE_S: return (q->lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND;
-    case BWL_ARG_LEASE_MS: return q->lease_ms;
+    case BWL_ARG_LEASE_S: return (q->lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND + arg->number;
+    case BWL_ARG_LEASE_MS: return q->lease_ms + arg->number;
     case BWL_ARG_NUMBER: return arg->number;
     case BWL_ARG_TEXT: return bwl_model_text_value(q->program, (unsigned)arg->number);
-    case BWL_ARG_COMPUTED: return q->timestamp;
+    case BWL_ARG_COMPUTED:
+    case BWL_ARG_END: return q->timestamp;
     case BWL_ARG_KEY:
     case BWL_ARG_KEYWORD: break;
     }
@@ -125,6 +128,18 @@ static void set(bwl_model_redis *r, const bwl_model_command_args *q, const bwl_c
     bwl_model_set(r, BWL_MODEL_LOCK, value_of(q, &call->args[1]), q->token);
 }
 
+/* When a key ends, in the unit of the server's clock.  Far ends are the same. */
+static int64_t end_of(const bwl_model_redis *r, bwl_set_word timed, int64_t time)
+{
+    bool    is_moment = timed == BWL_SET_EXAT || timed == BWL_SET_PXAT;
+    int64_t ms        = time * bwl_set_word_unit_ms(timed);
+    int64_t now_ms    = r->now / BWL_MODEL_PER_MS;
+
+    if (is_moment)
+        return bwl_ms_min(ms, now_ms + FAR_MS) * BWL_MODEL_PER_MS;
+    return r->now + bwl_ms_min(ms, FAR_MS) * BWL_MODEL_PER_MS;
+}
+
 static bwl_model_reply set_with_options(bwl_model_redis *r, const bwl_model_command_args *q,
                                         const bwl_call *call)
 {
@@ -132,24 +147,26 @@ static bwl_model_reply set_with_options(bwl_model_redis *r, const bwl_model_comm
     bool            exists = was.kind != BWL_KIND_NONE;
     bwl_model_reply shown  = show(r);
     unsigned        set_of = 0;
-    int64_t         ttl    = 0;
+    bwl_set_word    timed  = 0; /* the option that has a time */
+    int64_t         time   = 0;
 
     for (unsigned i = 2; i < call->args_count; i++) {
-        if (call->args[i].kind == BWL_ARG_KEYWORD)
-            set_of |= 1u << call->args[i].number;
-        else
-            ttl = value_of(q, &call->args[i]);
+        bwl_set_word word = (bwl_set_word)call->args[i].number;
+        if (call->args[i].kind != BWL_ARG_KEYWORD) {
+            time = value_of(q, &call->args[i]);
+            continue;
+        }
+        set_of |= 1u << word;
+        timed = bwl_set_word_unit_ms(word) != 0 ? word : timed;
     }
-    bool has_ttl = (set_of & (1u << BWL_SET_EX | 1u << BWL_SET_PX)) != 0;
-    bool gets    = (set_of >> BWL_SET_GET & 1) != 0;
-    if (has_ttl && ttl <= 0)
+    bool gets = (set_of >> BWL_SET_GET & 1) != 0;
+    if (timed != 0 && (time <= 0 || time > INT64_MAX / bwl_set_word_unit_ms(timed)))
         return refused();
     if ((exists && (set_of >> BWL_SET_NX & 1) != 0) || (!exists && (set_of >> BWL_SET_XX & 1) != 0))
         return gets ? shown : of_kind(BWL_REPLY_NIL);
     set(r, q, call);
-    if (has_ttl)
-        (void)bwl_model_expire(r, BWL_MODEL_LOCK,
-                               ttl * ((set_of >> BWL_SET_EX & 1) != 0 ? MS_PER_SECOND : 1));
+    if (timed != 0)
+        (void)bwl_model_expire_at(r, BWL_MODEL_LOCK, end_of(r, timed, time));
     else if ((set_of >> BWL_SET_KEEPTTL & 1) != 0 && exists && !was.lasts)
         (void)bwl_model_expire_at(r, BWL_MODEL_LOCK, was.ends_at);
     return gets ? shown : of_kind(BWL_REPLY_OK);

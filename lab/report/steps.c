@@ -96,14 +96,16 @@ static bwl_text arg_words(const bwl_world *w, const bwl_message *message, const 
     case BWL_ARG_KEY: return bwl_say("key");
     case BWL_ARG_TOKEN: return bwl_token_name(message->token);
     case BWL_ARG_LEASE_S:
-        return bwl_say("%d", (int)(message->lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND);
-    case BWL_ARG_LEASE_MS: return bwl_say("%d", (int)message->lease_ms);
+        return bwl_say("%d", (int)(message->lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND +
+                                 (int)arg->number);
+    case BWL_ARG_LEASE_MS: return bwl_say("%d", (int)message->lease_ms + (int)arg->number);
     case BWL_ARG_NUMBER: return bwl_say("%" PRId64, arg->number);
     case BWL_ARG_TEXT:
         return strchr(program->texts[arg->number].bytes, ' ') != NULL
                    ? bwl_say("SCRIPT")
                    : bwl_say("%s", program->texts[arg->number].bytes);
-    case BWL_ARG_COMPUTED: return bwl_value_words(w, message->timestamp);
+    case BWL_ARG_COMPUTED:
+    case BWL_ARG_END: return bwl_value_words(w, message->timestamp);
     case BWL_ARG_KEYWORD: return bwl_say("%s", bwl_set_word_name((bwl_set_word)arg->number));
     }
     bwl_unreachable("no such argument");

@@ -46,12 +46,17 @@ static bwl_text name_of(const char *path, unsigned which)
     return which == 0 ? bwl_say("%.*s", shown, name) : bwl_say("%.*s/%u", shown, name, which + 1);
 }
 
+static bool is_set_option(const bwl_call *call, unsigned i, bwl_set_word word)
+{
+    return call->args[i].kind == BWL_ARG_KEYWORD && call->args[i].number == (int64_t)word;
+}
+
 static bool has_seconds(const bwl_lock_program *program)
 {
     for (unsigned i = 0; i < program->calls_count; i++) {
         const bwl_call *call = &program->calls[i];
         for (unsigned k = 0; k < call->args_count; k++)
-            if (call->args[k].kind == BWL_ARG_LEASE_S)
+            if (call->args[k].kind == BWL_ARG_LEASE_S || is_set_option(call, k, BWL_SET_EXAT))
                 return true;
     }
     return program->rules.unit_ns == NS_PER_S;
@@ -61,17 +66,20 @@ static bool has_seconds(const bwl_lock_program *program)
 static bool is_literal_time(const bwl_call *call, unsigned i)
 {
     const bwl_call_arg *before = i > 0 ? &call->args[i - 1] : NULL;
-    bool                is_option =
+    bool is_lease = call->args[i].kind == BWL_ARG_LEASE_S || call->args[i].kind == BWL_ARG_LEASE_MS;
+    bool is_option =
         call->word == BWL_CALL_SET && before != NULL && before->kind == BWL_ARG_KEYWORD;
 
     bool is_ttl = is_option || call->word == BWL_CALL_EXPIRE || call->word == BWL_CALL_PEXPIRE;
 
+    if (is_lease)
+        return call->args[i].number != 0;
     return call->args[i].kind == BWL_ARG_NUMBER &&
            (is_ttl ? call->args[i].number > 0
                    : call->word == BWL_CALL_EVAL && i > 1 && call->args[i].number > 1);
 }
 
-static bool has_literal_times(const bwl_lock_program *program)
+bool bwl_lock_file_has_literal_times(const bwl_lock_program *program)
 {
     for (unsigned i = 0; i < program->calls_count; i++)
         for (unsigned k = 0; k < program->calls[i].args_count; k++)
@@ -261,9 +269,9 @@ static void set_world(bwl_lock_program *program, bwl_scenario *ret_world)
         .protocol = &program->protocol,
         .options  = program->options,
     };
-    ret_world->terms.lease_ms = has_literal_times(program) ? program->rules.lease_ms
-                                : has_seconds(program)     ? LEASE_S_MS
-                                                           : LAB_LEASE_MS;
+    ret_world->terms.lease_ms = bwl_lock_file_has_literal_times(program) ? program->rules.lease_ms
+                                : has_seconds(program)                   ? LEASE_S_MS
+                                                                         : LAB_LEASE_MS;
     program->rules.pause_ms   = 0;
     program->rules.token      = BWL_TOKEN_OURS; /* the lab reads it */
 }

@@ -6,6 +6,7 @@
 
 #include "lab/base/say.h"
 #include "lab/world/scenario.h"
+#include "protocol/lock_file/program.h"
 
 /* True for a name that ends in .lock. */
 bool bwl_names_lock_file(const char *name);
@@ -22,6 +23,9 @@ bool bwl_lock_file_load(const char *path, unsigned which, bwl_scenario *ret_worl
 /* Changes a world, of a file or not, as a line with lab: does: "lease 5s skew 3s".  False: reterr
  * has what, why, and what to type. */
 bool bwl_lock_file_set(bwl_scenario *world, const char *text, bwl_text reterr[3]);
+
+/* True if a key may get a TTL that does not follow the lease. */
+bool bwl_lock_file_has_literal_times(const bwl_lock_program *program);
 
 /* How many it has, at least 1. */
 unsigned bwl_lock_file_worlds(const bwl_scenario *world);

@@ -74,6 +74,10 @@ bwl_finding bwl_random_walk(const bwl_scenario *s, const bwl_search *search);
 
 void bwl_finding_free(bwl_finding *finding);
 
+/* A run without faults: each client asks for the lock while another one has it.  At most 200 steps.
+ * The caller frees the path. */
+bwl_transition *bwl_calm_run(const bwl_scenario *s, unsigned *ret_count);
+
 /* The invariants that the path breaks at its end and not before; 0 if it is not a path. */
 unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_transition *path, unsigned count);
 

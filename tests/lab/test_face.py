@@ -174,6 +174,13 @@ def test_mermaid_has_a_line_for_each_message(lab):
     assert not [line for line in said if ";" in line or "#" in line]
 
 
+def test_a_lock_that_holds_is_drawn_in_a_run_without_a_fault(lab):
+    said = lab("try", str(SOURCE / "lab/locks/token.lock"), "--slow", "0", "--mermaid", "--svg", "it.svg")
+    assert said.returncode == 0 and "Note over B: B waits" in said.stdout and said.stdout.endswith("B is done\n")
+    drawn = (lab.root / "it.svg").read_text()
+    assert "SET key B2 NX" in drawn and "broken" not in drawn
+
+
 def test_file_that_cannot_be_written_is_reported_and_removed(lab):
     said = lab("try", *REUSED, "--svg", "no/such/it.svg")
     assert said.returncode == 1 and "no/such/it.svg cannot be written" in said.stderr

@@ -31,6 +31,7 @@ static bool write_step(bwl_session *session, bwl_request *request)
           .token    = request->token,
           .lease_ms = request->lease_ms,
           .computed = request->number,
+          .end      = request->number,
     };
 
     if (!bwl_resp_stream_reserve(&session->link.conn,

@@ -240,8 +240,9 @@ static const uint8_t args_max[BWL_CALL_WORDS_END] = {
 };
 
 static const char *const set_names[] = {
-    [BWL_SET_NX] = "NX", [BWL_SET_XX] = "XX", [BWL_SET_GET] = "GET",
-    [BWL_SET_EX] = "EX", [BWL_SET_PX] = "PX", [BWL_SET_KEEPTTL] = "KEEPTTL",
+    [BWL_SET_NX] = "NX",     [BWL_SET_XX] = "XX",           [BWL_SET_GET] = "GET",
+    [BWL_SET_EX] = "EX",     [BWL_SET_PX] = "PX",           [BWL_SET_EXAT] = "EXAT",
+    [BWL_SET_PXAT] = "PXAT", [BWL_SET_KEEPTTL] = "KEEPTTL",
 };
 
 enum { SET_WORDS = sizeof set_names / sizeof set_names[0] };
@@ -259,6 +260,43 @@ bool bwl_call_has_args(const bwl_call *call)
 const char *bwl_set_word_name(bwl_set_word word)
 {
     return (unsigned)word < SET_WORDS && set_names[word] != NULL ? set_names[word] : "?";
+}
+
+bwl_ms bwl_set_word_unit_ms(bwl_set_word word)
+{
+    switch (word) {
+    case BWL_SET_EX:
+    case BWL_SET_EXAT: return MS_PER_S;
+    case BWL_SET_PX:
+    case BWL_SET_PXAT: return 1;
+    case BWL_SET_NX:
+    case BWL_SET_XX:
+    case BWL_SET_GET:
+    case BWL_SET_KEEPTTL: return 0;
+    }
+    bwl_unreachable("no such option");
+}
+
+/* The option of SET that is the last argument so far; 0: another argument is. */
+static bwl_set_word last_option(const bwl_call *call)
+{
+    const bwl_call_arg *last = call->args_count > 0 ? &call->args[call->args_count - 1] : NULL;
+
+    return last != NULL && last->kind == BWL_ARG_KEYWORD ? (bwl_set_word)last->number : 0;
+}
+
+static bool is_end(bwl_set_word word)
+{
+    return word == BWL_SET_EXAT || word == BWL_SET_PXAT;
+}
+
+bwl_ms bwl_calls_end_unit_ms(const bwl_call *calls, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 1; k < calls[i].args_count; k++)
+            if (calls[i].args[k].kind == BWL_ARG_END)
+                return bwl_set_word_unit_ms((bwl_set_word)calls[i].args[k - 1].number);
+    return 0;
 }
 
 static bool takes_key(bwl_call_word word)
@@ -282,20 +320,16 @@ bool bwl_parse_take_text(bwl_parser *p, bwl_call_arg *ret_arg)
     return true;
 }
 
-/* The time in an argument that is one, in its unit. */
-static bool is_time_in(const bwl_call *call, bwl_ms *ret_unit_ms)
+/* The unit of the next argument, if it is a time that something lasts; 0: it is none. */
+static bwl_ms unit_of_next(const bwl_call *call)
 {
-    const bwl_call_arg *last = call->args_count > 0 ? &call->args[call->args_count - 1] : NULL;
-    bool is_option = call->word == BWL_CALL_SET && last != NULL && last->kind == BWL_ARG_KEYWORD;
+    bwl_set_word option = last_option(call);
 
-    *ret_unit_ms = 1;
-    if ((call->word == BWL_CALL_EXPIRE && call->args_count == 1) ||
-        (is_option && last->number == BWL_SET_EX))
-        *ret_unit_ms = MS_PER_S;
-    else if (!(call->word == BWL_CALL_PEXPIRE && call->args_count == 1) &&
-             !(is_option && last->number == BWL_SET_PX))
-        return false;
-    return true;
+    if (call->args_count == 1 && call->word == BWL_CALL_EXPIRE)
+        return MS_PER_S;
+    if (call->args_count == 1 && call->word == BWL_CALL_PEXPIRE)
+        return 1;
+    return option != 0 && !is_end(option) ? bwl_set_word_unit_ms(option) : 0;
 }
 
 static bool is_same_sum(const bwl_lock_sum *a, const bwl_lock_sum *b)
@@ -327,22 +361,53 @@ static bool take_computed(bwl_parser *p, bwl_lock_op *op, bwl_call_arg *ret_arg)
     return true;
 }
 
+/* The lease, durations and numbers, in the unit of the command. */
+static bool take_length(bwl_parser *p, bwl_ms unit_ms, bwl_call_arg *ret_arg)
+{
+    bool    has_lease = false;
+    int64_t units     = 0;
+    int     sign      = 1;
+
+    while (sign != 0) {
+        bwl_lock_token token = p->scan.token;
+        if (token.kind == BWL_LT_DURATION && token.number % unit_ms != 0)
+            return bwl_lock_scan_fail(&p->scan, &token, "this command has whole seconds");
+        if (token.kind == BWL_LT_DURATION)
+            units += sign * token.number / unit_ms;
+        else if (token.kind == BWL_LT_NUMBER)
+            units += sign * token.number;
+        else if (bwl_parse_is_word(&token, "lease") && sign > 0 && !has_lease)
+            has_lease = true;
+        else
+            return bwl_parse_expected(p, "lease, once, a duration or a number");
+        bwl_lock_scan_next(&p->scan);
+        sign = bwl_lock_scan_take(&p->scan, "+") ? 1 : bwl_lock_scan_take(&p->scan, "-") ? -1 : 0;
+    }
+    uint8_t lease = unit_ms == 1 ? BWL_ARG_LEASE_MS : BWL_ARG_LEASE_S;
+    *ret_arg      = (bwl_call_arg){ has_lease ? lease : BWL_ARG_NUMBER, units };
+    return true;
+}
+
 static bool take_time(bwl_parser *p, bwl_lock_op *op, bwl_ms unit_ms, bwl_call_arg *ret_arg)
+{
+    bool is_length =
+        bwl_parse_is_at(p, BWL_LT_DURATION) || bwl_parse_is_word(&p->scan.token, "lease");
+
+    return is_length ? take_length(p, unit_ms, ret_arg) : take_computed(p, op, ret_arg);
+}
+
+/* A time of day, behind EXAT and PXAT. */
+static bool take_end(bwl_parser *p, bwl_lock_op *op, bwl_call_arg *ret_arg)
 {
     bwl_lock_token token = p->scan.token;
 
-    if (bwl_lock_scan_take(&p->scan, "lease")) {
-        *ret_arg = (bwl_call_arg){ unit_ms == 1 ? BWL_ARG_LEASE_MS : BWL_ARG_LEASE_S, 0 };
-        return true;
-    }
-    if (token.kind == BWL_LT_DURATION) {
-        if (token.number % unit_ms != 0)
-            return bwl_lock_scan_fail(&p->scan, &token, "this command has whole seconds");
-        *ret_arg = (bwl_call_arg){ BWL_ARG_NUMBER, token.number / unit_ms };
-        bwl_lock_scan_next(&p->scan);
-        return true;
-    }
-    return take_computed(p, op, ret_arg);
+    if (!take_computed(p, op, ret_arg))
+        return false;
+    if (ret_arg->kind != BWL_ARG_COMPUTED || (op->sum.now == 0 && op->sum.name == 0))
+        return bwl_lock_scan_fail(&p->scan, &token,
+                                  "expected a time of day: a sum with now, or a name");
+    ret_arg->kind = BWL_ARG_END;
+    return true;
 }
 
 static bool take_arg(bwl_parser *p, bwl_lock_op *op, bwl_call *call, bwl_call_arg *ret_arg)
@@ -354,15 +419,17 @@ static bool take_arg(bwl_parser *p, bwl_lock_op *op, bwl_call *call, bwl_call_ar
     size_t                         set  = call->word == BWL_CALL_SET && call->args_count >= 2
                                               ? bwl_parse_find(p, set_names, SET_WORDS)
                                               : SET_WORDS;
-    bwl_ms                         unit_ms;
+    bwl_ms                         unit_ms = unit_of_next(call);
 
-    if (is_time_in(call, &unit_ms))
+    if (unit_ms != 0)
         return take_time(p, op, unit_ms, ret_arg);
+    if (is_end(last_option(call)))
+        return take_end(p, op, ret_arg);
     if (bwl_parse_is_at(p, BWL_LT_TEXT))
         return bwl_parse_take_text(p, ret_arg);
     if (word == sizeof words / sizeof words[0] && set == SET_WORDS) {
         if (call->word == BWL_CALL_SET && call->args_count >= 2)
-            return bwl_parse_unknown(p, "NX, XX, GET, EX, PX or KEEPTTL", set_names + 1,
+            return bwl_parse_unknown(p, "NX, XX, GET, EX, PX, EXAT, PXAT or KEEPTTL", set_names + 1,
                                      SET_WORDS - 1);
         return take_computed(p, op, ret_arg);
     }
@@ -388,6 +455,7 @@ static bool check_call(bwl_parser *p, const bwl_lock_token *at, const bwl_call *
     const bwl_call_arg *args = call->args;
     const char         *name = call_names[call->word];
     unsigned            set  = 0;
+    unsigned            ends = 0; /* those of them that say when the key ends */
 
     if (call->args_count < args_min[call->word])
         return bwl_lock_scan_fail(&p->scan, at, "%s has at least %u arguments", name,
@@ -407,12 +475,12 @@ static bool check_call(bwl_parser *p, const bwl_lock_token *at, const bwl_call *
             return bwl_lock_scan_fail(&p->scan, at, "%s has one key, as its first argument", name);
         set |= args[i].kind == BWL_ARG_KEYWORD ? 1u << args[i].number : 0;
     }
-    if (args[call->args_count - (call->args_count > 0)].kind == BWL_ARG_KEYWORD &&
-        (args[call->args_count - 1].number == BWL_SET_EX ||
-         args[call->args_count - 1].number == BWL_SET_PX))
-        return bwl_lock_scan_fail(&p->scan, at, "the time behind EX or PX is missing");
-    if ((set >> BWL_SET_NX & set >> BWL_SET_XX & 1) != 0 ||
-        (set >> BWL_SET_EX & 1) + (set >> BWL_SET_PX & 1) + (set >> BWL_SET_KEEPTTL & 1) > 1)
+    ends              = set & ~(1u << BWL_SET_NX | 1u << BWL_SET_XX | 1u << BWL_SET_GET);
+    bwl_set_word last = last_option(call);
+    if (last != 0 && bwl_set_word_unit_ms(last) != 0)
+        return bwl_lock_scan_fail(&p->scan, at, "the time behind %s is missing",
+                                  bwl_set_word_name(last));
+    if ((set >> BWL_SET_NX & set >> BWL_SET_XX & 1) != 0 || (ends & (ends - 1)) != 0)
         return bwl_lock_scan_fail(&p->scan, at, "these options of SET exclude each other");
     return true;
 }

@@ -56,11 +56,12 @@ typedef enum bwl_call_word {
 typedef enum bwl_call_arg_kind {
     BWL_ARG_KEY = 1,
     BWL_ARG_TOKEN,
-    BWL_ARG_LEASE_S,  /* the lease in whole seconds, rounded up */
-    BWL_ARG_LEASE_MS, /* the lease in milliseconds */
+    BWL_ARG_LEASE_S,  /* the lease in whole seconds, rounded up, and `number` more */
+    BWL_ARG_LEASE_MS, /* the lease in milliseconds, and `number` more */
     BWL_ARG_NUMBER,
     BWL_ARG_TEXT,     /* in quotes: `number` is its index */
     BWL_ARG_COMPUTED, /* the one number of the command that the client computes */
+    BWL_ARG_END,      /* the same, as a time of the server's clock */
     BWL_ARG_KEYWORD,  /* of SET: `number` is a bwl_set_word */
 } bwl_call_arg_kind;
 
@@ -70,6 +71,8 @@ typedef enum bwl_set_word {
     BWL_SET_GET,
     BWL_SET_EX,
     BWL_SET_PX,
+    BWL_SET_EXAT,
+    BWL_SET_PXAT,
     BWL_SET_KEEPTTL,
 } bwl_set_word;
 
@@ -86,6 +89,12 @@ typedef struct bwl_call {
 
 const char *bwl_call_word_name(bwl_call_word word);
 const char *bwl_set_word_name(bwl_set_word word);
+
+/* The unit of the time behind an option of SET, in milliseconds; 0: it has none. */
+bwl_ms bwl_set_word_unit_ms(bwl_set_word word);
+
+/* The unit of the time of day in a command or a transaction, in milliseconds; 0: it has none. */
+bwl_ms bwl_calls_end_unit_ms(const bwl_call *calls, unsigned count);
 
 /* True if the command has as many arguments as it takes. */
 bool bwl_call_has_args(const bwl_call *call);

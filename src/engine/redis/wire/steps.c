@@ -44,14 +44,15 @@ static void write_arg(bwl_resp_writer *writer, const bwl_step_args *args, const 
     case BWL_ARG_KEY: bwl_resp_write_bulk(writer, args->key.at, args->key.size); return;
     case BWL_ARG_TOKEN: bwl_resp_write_text(writer, args->token); return;
     case BWL_ARG_LEASE_S:
-        bwl_resp_write_integer(writer, (args->lease_ms + MS_IN_S - 1) / MS_IN_S);
+        bwl_resp_write_integer(writer, (args->lease_ms + MS_IN_S - 1) / MS_IN_S + arg->number);
         return;
-    case BWL_ARG_LEASE_MS: bwl_resp_write_integer(writer, args->lease_ms); return;
+    case BWL_ARG_LEASE_MS: bwl_resp_write_integer(writer, args->lease_ms + arg->number); return;
     case BWL_ARG_NUMBER: bwl_resp_write_integer(writer, arg->number); return;
     case BWL_ARG_TEXT:
         bwl_resp_write_bulk(writer, texts[arg->number].bytes, texts[arg->number].size);
         return;
     case BWL_ARG_COMPUTED: bwl_resp_write_integer(writer, args->computed); return;
+    case BWL_ARG_END: bwl_resp_write_integer(writer, args->end); return;
     case BWL_ARG_KEYWORD:
         bwl_resp_write_text(writer, bwl_set_word_name((bwl_set_word)arg->number));
         return;

@@ -14,6 +14,7 @@ typedef struct bwl_step_args {
     const char             *token;
     bwl_ms                  lease_ms;
     int64_t                 computed;
+    int64_t                 end; /* the same, as a time of the server's clock */
 } bwl_step_args;
 
 /* Bytes of the commands, at most. */

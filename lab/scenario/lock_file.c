@@ -22,6 +22,7 @@ enum {
     LEASE_S_MS       = 2000,
     PAUSES_PER_LEASE = 3,
     LAB_LEASE_MS     = 30,
+    TRIES_MAX        = 1000000,
     NS_PER_S         = 1000000000,
     NAME_MAX_HERE    = 56
 };
@@ -417,6 +418,26 @@ static void derive_again(bwl_scenario *world, const char *text)
     complete(world->options.program, world);
 }
 
+/* What the file says before its sections, and the lab may change. */
+static bool set_rule(bwl_lock_program *program, const char *name, const char *value)
+{
+    static const char *const trusts[] = { "lease", "whole", "forever" };
+    uint64_t                 number;
+
+    if (program == NULL)
+        return false;
+    if (strcmp(name, "tries") == 0 && bwl_number_parse(&number, value, strlen(value), TRIES_MAX)) {
+        program->rules.tries_max = (unsigned)number;
+        return true;
+    }
+    for (size_t i = 0; strcmp(name, "trust") == 0 && i < sizeof trusts / sizeof trusts[0]; i++)
+        if (strcmp(value, trusts[i]) == 0) {
+            program->trust = (bwl_lock_trust)i;
+            return true;
+        }
+    return false;
+}
+
 bool bwl_lock_file_set(bwl_scenario *world, const char *text, bwl_text reterr[3])
 {
     enum { WORD_MAX = 24 };
@@ -426,8 +447,9 @@ bool bwl_lock_file_set(bwl_scenario *world, const char *text, bwl_text reterr[3]
 
     while (next_word(&at, name, sizeof name)) {
         const setting *s = setting_named(name);
-        if (next_word(&at, value, sizeof value) && s != NULL &&
-            set_number(s, value, world->options.program, world))
+        if (next_word(&at, value, sizeof value) &&
+            (s != NULL ? set_number(s, value, world->options.program, world)
+                       : set_rule(world->options.program, name, value)))
             continue;
         if (is_known(name, &meant))
             meant = NULL; /* it is its value, or it is no number and no time */

@@ -105,6 +105,14 @@ def test_settings_of_the_command_line_are_numbers_and_times(lab, words, part):
         assert "one worker       BREAKS with no fault, in" in said and "clock +3000 ms" in said, said
 
 
+@pytest.mark.parametrize("rule, part", [("trust forever", "one worker       BREAKS"), ("trust lease", "hold:            one worker"), ("tries 1", "B is done")])
+def test_what_a_file_says_of_its_rules_can_be_changed(lab, rule, part):
+    options = ["--slow", "0", "--crash", "0", "--loss", "0", "--invariant", "one worker", *(["--mermaid"] if rule == "tries 1" else [])]
+    said = lab("try", str(LOCKS / "token.lock"), "--set", rule, *options).stdout
+    assert part in said and "alarm" not in said, said
+    assert "is not possible here" in lab.refuses("try", "token", "--set", rule)
+
+
 def test_a_key_at_the_start_is_also_on_the_real_server(lab):
     need_redis()
     found = lab("try", str(LOCKS / "by-time.lock"), "--start", "5", "--json", "--invariant", "one worker")

@@ -53,6 +53,7 @@ static const bwl_translation list[] = {
     { "holds", "成立" },
     { "It is broken when %s.", "何时算被打破：%s。" },
     { "back to the invariants", "回到不变式" },
+    { "%u clients, %u round; faults: %s", "%u 个客户端，各 %u 轮；%s" },
     { "%u clients, %u rounds; faults: %s", "%u 个客户端，各 %u 轮；%s" },
 
     /* the matrix */

@@ -86,10 +86,11 @@ void bwl_page_of_trial(FILE *out, const bwl_page_trial *t)
     bwl_page_begin(out, bwl_say("bowline lab: %s", t->world->name).of);
     bwl_page_put(out, "h1", t->world->name);
     bwl_page_put(out, "p", bwl_tr(t->world->story));
-    bwl_page_put(
-        out, "p",
-        bwl_say("%u clients, %u rounds; faults: %s", t->world->clients, t->world->rounds, t->budget)
-            .of);
+    bwl_page_put(out, "p",
+                 bwl_say(t->world->rounds == 1 ? "%u clients, %u round; faults: %s"
+                                               : "%u clients, %u rounds; faults: %s",
+                         t->world->clients, t->world->rounds, t->budget)
+                     .of);
     for (unsigned i = 0; i < t->notes_count; i++)
         bwl_page_put(out, "p", t->notes[i].of);
     bwl_put(out, "<ul class=\"results\">\n");

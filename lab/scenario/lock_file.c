@@ -486,19 +486,23 @@ static int is_lock_file(const struct dirent *entry)
     return bwl_names_lock_file(entry->d_name);
 }
 
-void bwl_lock_files_installed(void (*each)(const char *name, const char *story))
+unsigned bwl_lock_files_installed(void (*each)(const char *name, const char *story))
 {
     struct dirent **entries;
+    unsigned        shown = 0;
     int             count = scandir(BWL_LOCKS_DIRECTORY, &entries, is_lock_file, alphasort);
 
     for (int i = 0; i < count; i++) {
         bwl_scenario world;
         bwl_text     fault[3];
         bwl_text     path = bwl_say("%s/%s", BWL_LOCKS_DIRECTORY, entries[i]->d_name);
-        if (bwl_lock_file_load(path.of, 0, &world, fault))
+        if (bwl_lock_file_load(path.of, 0, &world, fault)) {
             each(entries[i]->d_name, world.story);
+            shown++;
+        }
         free(entries[i]);
     }
     if (count >= 0)
         free(entries);
+    return shown;
 }

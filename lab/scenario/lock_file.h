@@ -30,8 +30,9 @@ bool bwl_lock_file_has_literal_times(const bwl_lock_program *program);
 /* How many it has, at least 1. */
 unsigned bwl_lock_file_worlds(const bwl_scenario *world);
 
-/* Calls `each` with the name and the story of every lock file that is installed, in order. */
-void bwl_lock_files_installed(void (*each)(const char *name, const char *story));
+/* Calls `each` with the name and the story of every lock file that is installed, in order.
+ * Returns how many there are. */
+unsigned bwl_lock_files_installed(void (*each)(const char *name, const char *story));
 
 /* What the line says about itself.  twin: a corrected lock that holds in the same world, a file
  * beside it.  holds: an invariant.  NULL: nothing. */

@@ -401,7 +401,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             r->more_words = "several renewals go in one command";
         }
         if (strcmp(f->name, "status") == 0 && r->features[0]->uses_push)
-            add_words(r, "+hmget +zcard +time");
+            add_words(r, "+hmget +zcard +time +zrange");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "redisson") == 0)
             add_words(r, "+hlen +hkeys");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "symfony") == 0)

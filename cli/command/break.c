@@ -3,12 +3,14 @@
  * exactly that hold.
  *
  *      look --no holder--> report
+ *        |--several share it, no --id--> show each, with its id
  *        |--no id--> report, with what to do instead
  *        `--held--> show --yes--> release, if it is still the same hold
  *
  * The lock may get a new holder between the look and the answer.  So the id of the hold that was
  * shown is released, never the lock as such.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@ const option_table break_table = {
     OPTION_TABLE("break", rows, BREAK_OPERANDS, false),
     .before = "bowline break nightly             show the holder, ask, release\n"
               "bowline break --yes nightly       in a script\n"
+              "bowline break --id ID encoder     of those that share it, the one with this id\n"
               "\n",
     .after  = "\n"
               "Releases exactly the hold that it shows; the next waiter then has the lock.  The\n"
@@ -33,6 +36,8 @@ const option_table break_table = {
               "renewed, and a program that shares a profile may never check: such a holder runs\n"
               "on beside the next one.  Stop the holder first if you can, or make sure that a\n"
               "fencing token keeps its writes out.\n"
+              "Of a lock that several clients share, it ends one share: it shows them with their\n"
+              "ids, and --id chooses one.\n"
               "A lock of file: ends with its process and cannot be broken.\n"
               "\n"
               "Exit: 0 released, or not held; 122 not released: the hold has ended, or the\n"
@@ -40,10 +45,12 @@ const option_table break_table = {
 };
 
 typedef struct break_job {
-    look           look;
-    bowline_holder holder;
-    bool           is_renewed; /* a bowline renews such a lock while it holds it */
-    bool           is_shared;  /* other programs take part in the lock, by a profile */
+    look            look;
+    bowline_holder  holder;
+    bowline_holder *shares; /* those that share the lock, if none is chosen */
+    int             shares_count;
+    bool            is_renewed; /* a bowline renews such a lock while it holds it */
+    bool            is_shared;  /* other programs take part in the lock, by a profile */
 } break_job;
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -58,6 +65,7 @@ static void write_event(const break_job *j, const char *event, const char *why)
     json_text("event", event);
     json_text("name", j->look.options.name);
     holder_write_json(h);
+    look_write_shares(j->shares, j->shares_count);
     json_text("why", why);
     json_close('}');
 }
@@ -110,6 +118,53 @@ static int look_at(break_job *j, failure *reterr)
     return look_at_holder(&j->look, &j->holder, reterr);
 }
 
+static int is_over(const break_job *j, failure *reterr)
+{
+    return failed_with(reterr,
+                       (failure){ .code = EXIT_CHANGED,
+                                  .what = words_of("%s was not broken", j->look.options.name),
+                                  .why  = words_of("the hold that was meant has ended"),
+                                  .hint = words_of("to see who holds it, type: bowline who %s",
+                                                   j->look.options.name) });
+}
+
+/* Of a lock that clients share: the one with the id that was given, or the only one. */
+static int choose_share(break_job *j, failure *reterr)
+{
+    uint64_t        id    = j->look.options.look.id;
+    bowline_holder *all   = NULL;
+    int             count = look_at_all(&j->look, &all, reterr);
+
+    for (int i = 0; i < count; i++)
+        if (all[i].id == id || (id == 0 && count == 1)) {
+            j->holder = all[i];
+            free(all);
+            return 0;
+        }
+    if (id == 0 && count > 1) {
+        j->shares       = all;
+        j->shares_count = count;
+        return 0;
+    }
+    free(all);
+    return count < 0 ? -1 : is_over(j, reterr);
+}
+
+/* Several clients share it, and none is chosen.  Returns the exit code, or below 0. */
+static int show_shares(const break_job *j, failure *reterr)
+{
+    if (!j->look.options.is_confirmed && j->look.options.wants_json) {
+        write_event(j, "held", NULL);
+        return EXIT_CHANGED;
+    }
+    for (int i = 0; i < j->shares_count && !j->look.options.wants_json; i++)
+        holder_write_share(&j->shares[i], true, look_columns());
+    return failed(
+        reterr, words_of("%s was not broken", j->look.options.name),
+        words_of("%d clients share it, and a break ends the share of one", j->shares_count),
+        words_of("type: bowline break --id ID %s", j->look.options.name));
+}
+
 static int cannot_break(const break_job *j, failure *reterr)
 {
     const bowline_holder *h = &j->holder;
@@ -122,9 +177,6 @@ static int cannot_break(const break_job *j, failure *reterr)
     } else if (strncmp(j->look.settings.url, "redlock", 7) == 0) {
         why  = words_of("it is on a majority of several servers and ends with its lease or holder");
         hint = words_of("stop the holder, or wait until the lease ends: redlock.md");
-    } else if (h->sharers != 0) {
-        why  = words_of("clients share it, and each share ends with its client or its lease");
-        hint = words_of("stop the clients that bowline who shows, or wait until the lease ends");
     } else if (h->done != 0) {
         why  = words_of("protocol queue keeps it taken, and this URL has another protocol");
         hint = words_of("remove protocol= or profile= from the URL");
@@ -183,7 +235,13 @@ static int break_lock(break_job *j, failure *reterr)
         write_event(j, "free", NULL);
         return 0;
     }
+    if (j->holder.sharers > 0 && choose_share(j, reterr) < 0)
+        return -1;
+    if (j->look.options.look.id != 0 && j->holder.id != j->look.options.look.id)
+        return is_over(j, reterr);
     write_line(j, shown_words(j));
+    if (j->shares_count > 0)
+        return show_shares(j, reterr);
     if (j->holder.id == 0)
         return cannot_break(j, reterr);
     if (j->look.options.wants_json && !j->look.options.is_confirmed) {
@@ -235,6 +293,7 @@ int break_main(int argc, char **argv)
         say_failure(&is);
         code = is.code;
     }
+    free(j.shares);
     int done = say_done();
     return code != 0 ? code : done;
 }

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -44,12 +45,55 @@ int look_at_holder(look *l, bowline_holder *ret_holder, failure *reterr)
     return 0;
 }
 
-void look_write_json(const char *name, const bowline_holder *holder)
+int look_at_all(look *l, bowline_holder **ret_holders, failure *reterr)
+{
+    const char     *name    = l->options.name;
+    int             room    = 0;
+    bowline_holder *holders = NULL;
+    bowline_error   error;
+
+    for (;;) { /* more of them may come meanwhile */
+        int count = bowline_holders(l->client, name, holders, (size_t)room, &error);
+        if (count < 0)
+            (void)settings_fail(&l->settings, words_of("the holders of %s are not known", name),
+                                error.text, reterr);
+        if (count >= 0 && count <= room) {
+            *ret_holders = holders;
+            return count;
+        }
+        free(holders);
+        if (count < 0)
+            return -1;
+        room    = count + 16;
+        holders = calloc((size_t)room, sizeof *holders);
+        if (holders == NULL)
+            return failed(reterr, words_of("the holders of %s are not known", name),
+                          words_of("out of memory"), words_of("close other programs"));
+        holders[0].size = sizeof holders[0];
+    }
+}
+
+void look_write_shares(const bowline_holder shares[], int count)
+{
+    if (count == 0)
+        return;
+    json_open("holders", '[');
+    for (int i = 0; i < count; i++) {
+        json_open(NULL, '{');
+        holder_write_json(&shares[i]);
+        json_close('}');
+    }
+    json_close(']');
+}
+
+void look_write_json(const char *name, const bowline_holder *holder, const bowline_holder shares[],
+                     int count)
 {
     json_open(NULL, '{');
     json_text("name", name);
     json_flag("held", holder->held != 0);
     holder_write_json(holder);
+    look_write_shares(shares, count);
     json_close('}');
 }
 

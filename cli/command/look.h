@@ -32,8 +32,16 @@ int look_open(look *l, failure *reterr);
 /* Finds the holder of the lock.  Returns 0, or below 0 with *reterr. */
 int look_at_holder(look *l, bowline_holder *ret_holder, failure *reterr);
 
-/* Writes the holder as the JSON object of `who` and `ls`. */
-void look_write_json(const char *name, const bowline_holder *holder);
+/* All who hold it, in ret_holders, which the caller frees; returns how many, or below 0. */
+int look_at_all(look *l, bowline_holder **ret_holders, failure *reterr);
+
+/* Writes the holder as the JSON object of `who` and `ls`, with those that share the lock as an
+ * array if there are any here. */
+void look_write_json(const char *name, const bowline_holder *holder, const bowline_holder shares[],
+                     int count);
+
+/* The same array, in the object that is open; nothing without shares. */
+void look_write_shares(const bowline_holder shares[], int count);
 
 /* The width of the terminal of standard output; SIZE_MAX: it is not a terminal. */
 size_t look_columns(void);

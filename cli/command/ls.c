@@ -55,7 +55,7 @@ typedef struct listing {
 static void write_one(const listing *l, const bowline_holder *holder)
 {
     if (l->look->options.wants_json)
-        look_write_json(holder->name, holder);
+        look_write_json(holder->name, holder, NULL, 0);
     else
         holder_write_line(holder->name, holder, NULL, SIZE_MAX);
 }

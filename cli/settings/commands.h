@@ -130,11 +130,12 @@
     PLACE_OPTIONS(X)                                                              \
     X(HELP, 'h', "help", NULL, "show this help")
 
-#define BREAK_OPTION_MAP(X)                                        \
-    X(YES, 'y', "yes", NULL, "do not ask for confirmation")        \
-    X(JSON, 0, "json", NULL, "write one line of JSON, do not ask") \
-    X(URL, 0, "url", "URL", "where the locks are: redis://HOST")   \
-    URL_FILE_OPTION(X)                                             \
+#define BREAK_OPTION_MAP(X)                                                    \
+    X(ID, 0, "id", "ID", "only the hold with this id, as who --json shows it") \
+    X(YES, 'y', "yes", NULL, "do not ask for confirmation")                    \
+    X(JSON, 0, "json", NULL, "write one line of JSON, do not ask")             \
+    X(URL, 0, "url", "URL", "where the locks are: redis://HOST")               \
+    URL_FILE_OPTION(X)                                                         \
     X(HELP, 'h', "help", NULL, "when to break a lock, and what happens then")
 
 #define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")

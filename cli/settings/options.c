@@ -213,6 +213,20 @@ static int read_number(int *ret_number, const char *where, const char *value, in
     return 0;
 }
 
+/* As it is written in JSON: 16 hexadecimal digits. */
+static int read_id(uint64_t *ret_id, const char *value, failure *reterr)
+{
+    enum { DIGITS = 16 };
+    bool is_id = strlen(value) == DIGITS && strspn(value, "0123456789abcdef") == DIGITS;
+
+    *ret_id = is_id ? strtoull(value, NULL, DIGITS) : 0;
+    if (*ret_id != 0)
+        return 0;
+    return failed(reterr, words_of("--id: %s is no id of a hold", value),
+                  words_of("an id has 16 digits from 0 to 9 and a to f"),
+                  words_of("type: bowline who --json NAME"));
+}
+
 static int read_pid(int *ret_pid, const char *value, failure *reterr)
 {
     if (read_number(ret_pid, "--for", value, PID_MAX, reterr) < 0)
@@ -347,6 +361,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_MAX_KEYS:
         return read_number(&o->look.max_keys, "--max-keys", value, 999999999, reterr);
     case OPTION_UNTIL: return read_until(&o->look.until, value, reterr);
+    case OPTION_ID: return read_id(&o->look.id, value, reterr);
     case OPTION_FOR: return read_pid(&o->hold.pid, value, reterr);
     case OPTION_HOLD: o->hold.socket = value; break;
     case OPTION_CHECK: o->hold.checks = true; break;

@@ -40,6 +40,7 @@ typedef enum option_id {
     OPTION_VERBOSE,
     OPTION_YES,
     OPTION_JSON,
+    OPTION_ID,
     OPTION_FEATURE,
     OPTION_USER,
     OPTION_KEY,
@@ -111,8 +112,9 @@ typedef struct hold_options {
     const char *ticket; /* --ticket; also of run */
 } hold_options;
 
-/* The options of the commands that look at locks again and again. */
+/* The options of the commands that look at locks. */
 typedef struct look_options {
+    uint64_t    id; /* of a hold; 0: not given */
     int64_t     every_ms;
     int         max_keys; /* -1: not given */
     const char *until;    /* a name of WATCH_EVENTS */

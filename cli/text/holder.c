@@ -93,6 +93,15 @@ static words program_of(const bowline_holder *holder)
     return words_of("%s (pid %" PRId64 ")", program, pid);
 }
 
+/* Of one share: "2 of 5 permits", "2 permits", "1 permit". */
+static words permits_of(const bowline_holder *share)
+{
+    const char *more = share->permits > 1 || share->limit > 1 ? "s" : "";
+
+    return share->limit > 0 ? words_of("%u of %u permit%s", share->permits, share->limit, more)
+                            : words_of("%u permit%s", share->permits, more);
+}
+
 /* "3", or "2, 5 permits". */
 static words shared_by(const bowline_holder *holder)
 {
@@ -187,6 +196,21 @@ void holder_write_line(const char *name, const bowline_holder *holder, const cha
     (void)putchar('\n');
 }
 
+void holder_write_share(const bowline_holder *share, bool with_id, size_t columns)
+{
+    bowline_holder alone = *share;
+    words          more  = permits_of(share);
+
+    alone.sharers = 0;
+    alone.waiting = 0; /* for the lock, and not for this share */
+    if (share->mode != BOWLINE_PERMITS)
+        more.text[0] = '\0';
+    if (with_id)
+        more =
+            words_of("%s%sid %016" PRIx64, more.text, more.text[0] != '\0' ? "  " : "", share->id);
+    holder_write_line("", &alone, more.text[0] != '\0' ? more.text : NULL, columns);
+}
+
 /* ---- rows of a table ------------------------------------------------------------------------- */
 
 static words cell_of(const holder_table *t, const bowline_holder *holder, unsigned part)
@@ -271,6 +295,7 @@ void holder_write_json(const bowline_holder *holder)
         write_number("command_pid", holder->command_pid, 0);
         write_number("sharers", holder->sharers, 0);
         write_number("permits", holder->permits, 0);
+        write_number("limit", holder->limit, 0);
         write_number("since_ms", holder->since_ms, 0);
         write_number("left_ms", holder->left_ms, INT64_MAX);
         if (holder->fence != 0)

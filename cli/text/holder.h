@@ -34,6 +34,10 @@ typedef enum holder_part {
 void holder_write_line(const char *name, const bowline_holder *holder, const char *more,
                        size_t columns);
 
+/* The same for one of those that share the lock, under that line: without a name, and with its
+ * permits.  `with_id`: and with its id, which bowline break takes. */
+void holder_write_share(const bowline_holder *share, bool with_id, size_t columns);
+
 /* A table: how wide each part is, and how it is written.  [0] is the name. */
 typedef struct holder_table {
     size_t widths[HOLDER_PARTS + 1];

@@ -38,7 +38,7 @@
 extern "C" {
 #endif
 
-/* An acquire, extend, yield, release or who under way. */
+/* An acquire, extend, yield, release, who or holders under way. */
 typedef struct bowline_operation bowline_operation;
 
 /* ---- start and finish ------------------------------------------------------------------------ */
@@ -75,6 +75,12 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_who_start(bowline_operation **ret_op,
                                                      bowline_client *client, const char *name,
                                                      bowline_error *reterr);
 
+/* As bowline_holders, returning at once: USAGE, NOMEM, SYSTEM, FORKED.  Free with
+ * bowline_holders_finish.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int bowline_holders_start(bowline_operation **ret_op,
+                                                         bowline_client *client, const char *name,
+                                                         bowline_error *reterr);
+
 /* 1: the operation has ended, and finish does not block; 0: not yet.  Any thread. */
 BOWLINE_API int bowline_operation_done(bowline_operation *op);
 
@@ -90,8 +96,8 @@ BOWLINE_API int bowline_operation_check(bowline_operation *op, bowline_error *re
 BOWLINE_API int bowline_operation_wait(bowline_operation *op, int64_t wait_ms,
                                        bowline_error *reterr);
 
-/* Ends an acquire, yield, extend or who soon, with CANCELLED unless it has ended before.  No effect
- * on a release.  Do not call it after finish.  Any thread. */
+/* Ends an acquire, yield, extend, who or holders soon, with CANCELLED unless it has ended before.
+ * No effect on a release.  Do not call it after finish.  Any thread. */
 BOWLINE_API void bowline_cancel(bowline_operation *op);
 
 /* Waits for the end if necessary, writes the hold on OK, and frees the operation.  Statuses of
@@ -106,6 +112,11 @@ BOWLINE_API int bowline_finish(bowline_operation *op, bowline_error *reterr);
  * other engines have queried at some time since the start.  One thread. */
 BOWLINE_API int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op,
                                    bowline_error *reterr);
+
+/* The same for all holders: returns how many there are, as bowline_holders, or CANCELLED.  After
+ * USAGE the operation is as before; otherwise it is freed.  One thread. */
+BOWLINE_API int bowline_holders_finish(bowline_holder ret[], size_t max, bowline_operation *op,
+                                       bowline_error *reterr);
 
 /* ---- on an event loop ------------------------------------------------------------------------ */
 

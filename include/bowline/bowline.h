@@ -433,12 +433,31 @@ typedef struct bowline_holder {
                          none.  pid, user and so on are those of the one that ends last.  Counted
                          among the last 1000 permits                                            */
     uint32_t permits; /* of these holds together                                                */
+    uint32_t limit;   /* of bowline_holders: permits of at most so many; 0: none, or not known yet,
+                         see since_ms                                                           */
+    uint32_t mode;    /* BOWLINE_EXCLUSIVE, BOWLINE_SHARED, BOWLINE_PERMITS: a single permit counts
+                         as BOWLINE_SHARED while its limit is not known                         */
 } bowline_holder;
 
 /* Reads who holds a name; changes nothing.  UNREACHABLE, UNKNOWN, REFUSED, USAGE, NOMEM, SYSTEM,
  * FORKED.  Blocks as bowline_release.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
+
+/* Reads all who hold a name; changes nothing.  Returns how many there are, which may be more than
+ * `max`, and writes the first `max` of them to `ret`; below 0: an error as of bowline_who.  An
+ * exclusive hold is one, as bowline_who shows it; a free name has none.  Of a lock that clients
+ * share, each hold is one, in the order in which their leases end: `sharers` is 1, `permits` are
+ * its own, `left_ms` is that of its lease, and `fence`, which all have in common, is known at once.
+ * `id` is for bowline_break.  `waiting` is the same in all.
+ * A snapshot: holds may end and begin before it is read.  Of more than 64 holds it is made in
+ * several steps: a hold that lasts during all of them is in it, one that begins or ends meanwhile
+ * may be.  At most about 16,000 are read.  Only protocol queue of Redis has locks with several
+ * holders.
+ * Set the size field of ret[0]; the others get it.  max 0: only counts, `ret` may be NULL.  Blocks
+ * as bowline_release, for each step.  Any thread. */
+BOWLINE_API int bowline_holders(bowline_client *client, const char *name, bowline_holder ret[],
+                                size_t max, bowline_error *reterr);
 
 /* Publishes that the hold works for this process, such as a child of the caller: command_pid of its
  * holder is `pid`.  0: for none.  It is a hint for people.  With protocol queue it is sent without
@@ -447,7 +466,8 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * LOST: the lock is not held.  USAGE (a pid below 0), FORKED.  Never blocks.  Any thread. */
 BOWLINE_API int bowline_hold_set_command(bowline_hold *hold, int64_t pid, bowline_error *reterr);
 
-/* For administrators: ends the hold with this id, which bowline_who has returned, and no other.
+/* For administrators: ends the hold with this id, which bowline_who or bowline_holders has
+ * returned, and no other: of a lock that clients share, one share.
  * The next waiter gets the lock, as after a release.  The old holder finds out at its next renewal,
  * after a third of its lease at most; until then two processes work, which only a fence makes
  * harmless.  With protocol queue the text of its LOST says "broken by USER@HOST": of a release, and
@@ -467,8 +487,9 @@ enum { BOWLINE_BREAKER_MAX = 2 * BOWLINE_HOLDER_TEXT_MAX };
 /* By whom bowline_break has ended the hold with this id: "USER@HOST"; "": it has not, or that is
  * not known.  Only protocol queue has a place for it, for about a minute after the lease; not if
  * the client of the old holder was closed before it noticed.  The id must be of one of the last 64
- * holds that bowline_who of this client has returned.  UNREACHABLE, UNKNOWN, REFUSED, USAGE (also
- * for the id 0), NOMEM, SYSTEM, FORKED.  Blocks as bowline_release.  Any thread. */
+ * holds that bowline_who and bowline_holders of this client have returned.  UNREACHABLE, UNKNOWN,
+ * REFUSED, USAGE (also for the id 0), NOMEM, SYSTEM, FORKED.  Blocks as bowline_release.  Any
+ * thread. */
 BOWLINE_API int bowline_broken_by(bowline_client *client, const char *name, uint64_t id,
                                   char ret_by[BOWLINE_BREAKER_MAX], bowline_error *reterr);
 

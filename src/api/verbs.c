@@ -397,7 +397,7 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
     if (op->inner.is_query || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
-                        "bowline_who_finish");
+                        "bowline_who_finish, holders by bowline_holders_finish");
     bwl_operation_forget(&op->inner);
     bwl_lock *kept   = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
     int       status = end_other(&op->inner, reterr);

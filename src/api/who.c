@@ -1,10 +1,10 @@
 /*
- * who.c -- holder queries: bowline_who, the holder in the error text of a failed acquire,
- * bowline_break and bowline_ping.
+ * who.c -- holder queries: bowline_who, bowline_holders, the holder in the error text of a failed
+ * acquire, bowline_break and bowline_ping.
  *
  * A break force releases a hold that was shown, and no other.  The caller passes the id that
- * bowline_who wrote.  The holder is queried again, and the store is asked to release only if the id
- * is the same; the store compares once more.
+ * bowline_who or bowline_holders wrote.  The holder is queried again, and the store is asked to
+ * release only if the id is the same; the store compares once more.
  *
  * A ping checks that the store can be reached.  The round trip is a holder query for a reserved
  * name, at all servers of a lock.  A Redis user may have permission for locks but not for queries
@@ -49,7 +49,7 @@ static int ask(bwl_shard *shard, const char *name, bwl_ms until, bwl_holder *ret
 
     if (status < 0)
         return status;
-    bwl_lock_query_holder(lock, &operation);
+    bwl_lock_query_holder(lock, &operation, false);
     status = end_query(&operation, until, ret_holder, reterr);
     bwl_lock_drop_handle(lock);
     return status;
@@ -79,6 +79,13 @@ void bwl_describe_holder(bwl_shard *shard, const char *name, bwl_ms until, bowli
 
 /* ---- bowline_who ----------------------------------------------------------------------------- */
 
+static uint32_t mode_of(const bwl_holder *h)
+{
+    if (h->sharers == 0)
+        return BOWLINE_EXCLUSIVE;
+    return h->limit > 0 || h->permits > h->sharers ? BOWLINE_PERMITS : BOWLINE_SHARED;
+}
+
 void bwl_copy_holder(bowline_holder *ret_public, const char *name, const bwl_holder *h)
 {
     ret_public->held        = h->held;
@@ -91,6 +98,8 @@ void bwl_copy_holder(bowline_holder *ret_public, const char *name, const bwl_hol
     ret_public->waiting     = h->waiting;
     ret_public->sharers     = h->sharers;
     ret_public->permits     = h->permits;
+    ret_public->limit       = h->limit;
+    ret_public->mode        = mode_of(h);
     ret_public->fence       = h->fence;
     ret_public->id          = h->id;
     (void)snprintf(ret_public->name, sizeof ret_public->name, "%s", name);
@@ -128,15 +137,13 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     return status;
 }
 
-int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const char *name,
-                      bowline_error *reterr)
+/* Starts one of the two queries. */
+static int start_query(bowline_operation **ret_op, bowline_client *client, const char *name,
+                       bool is_of_all, bowline_error *reterr)
 {
     bowline_operation *op;
     bwl_lock          *lock;
 
-    if (ret_op == NULL || client == NULL || name == NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "bowline_who_start needs a place for the operation, a client, a name");
     BWL_CALL(client->first, reterr);
     if (call.status < 0)
         return call.status;
@@ -148,17 +155,26 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
         bwl_client_operation_free(op);
         return status;
     }
-    bwl_lock_query_holder(lock, &op->inner);
+    bwl_lock_query_holder(lock, &op->inner, is_of_all);
     bwl_operation_watch(&op->inner);
     *ret_op = op;
     return BOWLINE_OK;
+}
+
+int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const char *name,
+                      bowline_error *reterr)
+{
+    if (ret_op == NULL || client == NULL || name == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_who_start needs a place for the operation, a client, a name");
+    return start_query(ret_op, client, name, false, reterr);
 }
 
 int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowline_error *reterr)
 {
     bwl_holder holder;
 
-    if (ret_holder == NULL || op == NULL || !op->inner.is_query)
+    if (ret_holder == NULL || op == NULL || !op->inner.is_query || op->inner.is_of_all)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_finish takes a place for the holder, and a who");
     int status = bwl_check_holder(ret_holder, reterr);
@@ -176,23 +192,138 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
     return status;
 }
 
+/* ---- bowline_holders ------------------------------------------------------------------------- */
+
+/* locked: of a completed query.  As bwl_engine_view.who_nth. */
+static int holder_at(bwl_lock *lock, size_t nth, bwl_holder *ret_holder, bowline_error *reterr)
+{
+    const bwl_engine_view *view = &lock->shard->host.engine->view;
+
+    if (view->who_nth != NULL)
+        return view->who_nth(&lock->base, nth, ret_holder, reterr);
+    int status = view->who(&lock->base, ret_holder, reterr);
+    return status < 0 ? status : ret_holder->held;
+}
+
+/* locked: waits for the query, and reads its result.  Returns how many there are. */
+static int end_query_of_all(bwl_operation *operation, bowline_holder ret[], size_t max,
+                            bowline_error *reterr)
+{
+    bwl_lock  *lock   = operation->lock;
+    int        status = bwl_lock_await(operation, BWL_NEVER, reterr);
+    bwl_holder holder;
+
+    if (status < 0)
+        return status;
+    if (operation->completion.result == BWL_CANCELLED)
+        return bwl_report(operation, reterr);
+    int count = holder_at(lock, 0, &holder, reterr);
+    for (size_t i = 0; count > 0 && i < (size_t)count && i < max; i++) {
+        (void)holder_at(lock, i, &holder, NULL); /* the result is complete */
+        ret[i].size = sizeof ret[i];
+        bwl_copy_holder(&ret[i], lock->base.name, &holder);
+    }
+    return count;
+}
+
+static int check_places(const bowline_holder ret[], size_t max, bowline_error *reterr)
+{
+    if (max == 0)
+        return BOWLINE_OK;
+    if (ret == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "there is no place for the holders");
+    return bwl_check_holder(&ret[0], reterr);
+}
+
+int bowline_holders(bowline_client *client, const char *name, bowline_holder ret[], size_t max,
+                    bowline_error *reterr)
+{
+    bwl_operation operation;
+    bwl_lock     *lock;
+
+    if (client == NULL || name == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_holders needs a client and a name");
+    int status = check_places(ret, max, reterr);
+    if (status < 0)
+        return status;
+    BWL_CALL(client->first, reterr);
+    if (call.status < 0)
+        return call.status;
+    status = bwl_query_lock_new(&lock, client->first, name, reterr);
+    if (status < 0)
+        return status;
+    bwl_lock_query_holder(lock, &operation, true);
+    status = end_query_of_all(&operation, ret, max, reterr);
+    bwl_lock_drop_handle(lock);
+    return status;
+}
+
+int bowline_holders_start(bowline_operation **ret_op, bowline_client *client, const char *name,
+                          bowline_error *reterr)
+{
+    if (ret_op == NULL || client == NULL || name == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_holders_start needs a place for the operation, a client, a name");
+    return start_query(ret_op, client, name, true, reterr);
+}
+
+int bowline_holders_finish(bowline_holder ret[], size_t max, bowline_operation *op,
+                           bowline_error *reterr)
+{
+    if (op == NULL || !op->inner.is_query || !op->inner.is_of_all)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "bowline_holders_finish takes what bowline_holders_start has started");
+    int status = check_places(ret, max, reterr);
+    if (status < 0)
+        return status;
+    BWL_CALL(bwl_shard_of_operation(op), reterr);
+    if (call.status < 0)
+        return call.status;
+    bwl_operation_forget(&op->inner);
+    status = end_query_of_all(&op->inner, ret, max, reterr);
+    bwl_lock_drop_handle(op->inner.lock);
+    bwl_client_operation_free(op);
+    return status;
+}
+
 /* ---- bowline_break --------------------------------------------------------------------------- */
 
-/* locked: releases the hold that the query shows, if it is the one with this id. */
+/* locked: finds the hold with this id among those that share the lock.  1: found; 0: none. */
+static int find_share(bwl_lock *lock, uint64_t id, bowline_error *reterr)
+{
+    bwl_operation operation;
+    bwl_holder    holder;
+
+    bwl_lock_query_holder(lock, &operation, true);
+    int count = end_query_of_all(&operation, NULL, 0, reterr);
+    for (int i = 0; i < count; i++)
+        if (holder_at(lock, (size_t)i, &holder, NULL) > 0 && holder.id == id)
+            return 1;
+    return count < 0 ? count : 0;
+}
+
+/* locked: releases the hold with this id, if a query shows it. */
 static int break_hold(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_holder    holder;
 
-    bwl_lock_query_holder(lock, &operation);
+    bwl_lock_query_holder(lock, &operation, false);
     int status = end_query(&operation, BWL_NEVER, &holder, reterr);
     if (status < 0)
         return status;
-    if ((!holder.held && !holder.done) || holder.id != id)
+    bool is_seen = (holder.held || holder.done) && holder.id == id;
+    if (!is_seen && holder.sharers != 0) {
+        status  = find_share(lock, id, reterr);
+        is_seen = status > 0;
+        if (status < 0)
+            return status;
+    }
+    if (!is_seen)
         return bwl_fail(reterr, BWL_STATUS_BUSY, "%s: the hold that was shown has ended, and %s",
                         lock->base.name,
                         holder.held ? "another client has the lock" : "the lock is free");
-    bwl_lock_force_release(lock, &operation);
+    bwl_lock_force_release(lock, &operation, id);
     status = bwl_lock_await(&operation, BWL_NEVER, reterr);
     return status < 0 ? status : lock->shard->host.engine->broken(&lock->base, reterr);
 }

@@ -25,6 +25,7 @@ typedef struct bwl_holder {
     uint32_t waiting;     /* requests in the queue behind the holder */
     uint32_t sharers;     /* that hold it; 0: one holds it exclusively */
     uint32_t permits;     /* in use */
+    uint32_t limit;       /* of the permits, by this holder; 0: none, or not known */
     uint64_t fence;
     uint64_t id; /* of the hold; 0: it cannot be identified or force released */
     char     user[BWL_HOLDER_TEXT_MAX];
@@ -69,6 +70,13 @@ typedef struct bwl_engine_view {
 
     /* The result of a completed holder query.  Never blocks. */
     int (*who)(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
+
+    /* Starts a query for all holders; true and false as `look`.  NULL: needs no query either. */
+    bool (*look_at_all)(bwl_engine_lock *lock);
+
+    /* Of the result of such a query: returns how many holders there are, and writes the nth, from
+     * 0, if there is one.  Or a fault.  Never blocks.  NULL: one at most, that of `who`. */
+    int (*who_nth)(bwl_engine_lock *lock, size_t nth, bwl_holder *ret_holder, bwl_fault *fault);
 
     /* Starts the next step of lock->listing, on a lock that was prepared and never acquired.  A
      * step looks at some hundred keys at most, and appends the held names of the pattern to
@@ -164,10 +172,10 @@ typedef struct bwl_engine {
 
     bwl_engine_view view;
 
-    /* Starts the forced release of the hold that the query showed, and of no other hold.  True: it
-     * is complete; false: query_done() will be called, or was called already.  NULL: the store's
-     * locks end with their process. */
-    bool (*break_seen)(bwl_engine_lock *lock);
+    /* Starts the forced release of the hold with this id, which the query of `look` or of
+     * `look_at_all` showed, and of no other hold.  True: it is complete; false: query_done() will
+     * be called, or was called already.  NULL: the store's locks end with their process. */
+    bool (*break_seen)(bwl_engine_lock *lock, uint64_t id);
 
     /* The result of the forced release: OK; BUSY: the hold had ended before. */
     int (*broken)(bwl_engine_lock *lock, bwl_fault *fault);

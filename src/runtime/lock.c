@@ -652,12 +652,14 @@ static void end_query(bwl_lock *lock, bool is_done)
     bwl_lock_unpin(&lock->base);
 }
 
-void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation)
+void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation, bool is_of_all)
 {
-    const bwl_engine *engine = lock->shard->host.engine;
+    const bwl_engine_view *view     = &lock->shard->host.engine->view;
+    bool (*look)(bwl_engine_lock *) = is_of_all ? view->look_at_all : view->look;
 
     begin_query(lock, operation);
-    end_query(lock, engine->view.look == NULL || engine->view.look(&lock->base));
+    operation->is_of_all = is_of_all;
+    end_query(lock, look == NULL || look(&lock->base));
 }
 
 void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t id)
@@ -683,10 +685,10 @@ void bwl_lock_list(bwl_lock *lock, bwl_operation *operation)
     end_query(lock, lock->shard->host.engine->view.list(&lock->base));
 }
 
-void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation)
+void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id)
 {
     begin_query(lock, operation);
-    end_query(lock, lock->shard->host.engine->break_seen(&lock->base));
+    end_query(lock, lock->shard->host.engine->break_seen(&lock->base, id));
 }
 
 void bwl_lock_query_done(bwl_engine_lock *lock)

@@ -61,6 +61,7 @@ struct bwl_operation {
     bwl_verb         verb;       /* 0: a holder query */
     bool             yields;     /* ACQUIRE of a lock that was held */
     bool             is_query;   /* the machine is not involved */
+    bool             is_of_all;  /* a query for all holders */
     bool             watched;    /* its end goes into the event queue */
     bwl_completion   completion; /* BWL_PENDING: in flight */
     bwl_queued_event event;      /* of its end */
@@ -116,9 +117,9 @@ void bwl_lock_give_up(bwl_lock *lock);
 /* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */
 int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault);
 
-/* A holder query: completes as BWL_RELEASED when engine->view.who has the result, else as
- * BWL_CANCELLED. */
-void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation);
+/* A holder query: completes as BWL_RELEASED when engine->view.who has the result, or of all holders
+ * engine->view.who_nth, else as BWL_CANCELLED. */
+void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation, bool is_of_all);
 
 /* The same for engine->view.ask_breaker, which is not NULL. */
 void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t id);
@@ -127,8 +128,8 @@ void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t i
  * above. */
 void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 
-/* Force releases the hold that the query showed.  The engine has break_seen. */
-void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation);
+/* Force releases the hold with this id, which the query showed.  The engine has break_seen. */
+void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
 
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);

@@ -63,6 +63,20 @@ def test_three_waiters_are_served_in_order(place, redis):
     assert redis.keys() == []
 
 
+def test_each_share_has_its_line_and_one_is_broken(place, redis):
+    pair, one = place.hold("enc", "--permits", "2/5"), place.hold("enc", "--permits", "1/5")
+    lines = place.bowline("who", "enc").stdout.splitlines()[1:]
+    for line, holder, permits in zip(lines, (pair, one), ("2 of 5 permits", "1 of 5 permits"), strict=True):
+        assert line.split("  ")[2] == f"sh (pid {holder.command})" and line.endswith("  " + permits)
+    shares = json.loads(shown := place.bowline("who", "--json", "enc").stdout)["holders"]
+    assert [(share["pid"], share["permits"]) for share in shares] == [(pair.pid, 2), (one.pid, 1)]
+    assert failed(breaks(place, "--yes", "enc"))[1] == "2 clients share it, and a break ends the share of one"
+    assert all(value[12:] not in shown for value in redis.cli("zrange", "bowline:{enc}:bwl.h", "0", "-1").split())
+    assert breaks(place, "-y", "--id", shares[0]["id"], "enc").stdout.endswith("\nenc: broken\n")
+    assert failed(breaks(place, "-y", "--id", shares[0]["id"], "enc"), CHANGED)[1] == "the hold that was meant has ended"
+    assert (breaks(place, "-y", "enc").returncode, place.let_go(pair), place.let_go(one)) == (0, LOST, LOST)
+
+
 def test_free_lock_has_nothing_to_break(place, redis):
     done = breaks(place, "job", "--yes")
     assert (done.returncode, done.stdout, done.stderr) == (0, "job: no one holds it\n", "")

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { CLIENTS = 6, FOR_EVER = 60000 };
 
@@ -301,22 +302,56 @@ TEST(reader_that_got_the_lock_alone_lets_the_others_in)
 
 /* ---- what people see ------------------------------------------------------------------------- */
 
-TEST(who_shows_how_many_share_the_lock)
-{
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_hold  *two    = take(0, 2, 5);
-    bowline_hold  *one    = take(1, 1, 5);
+static bowline_holder all[200] = { { .size = sizeof all[0] } };
 
-    assert_status(BOWLINE_OK, bowline_who(clients[2], "x", &holder, NULL), NULL);
-    assert_true(holder.held);
-    assert_int_equal(holder.sharers, 2);
-    assert_int_equal(holder.permits, 3);
-    assert_int_equal(holder.id, 0);
-    must_release(one);
-    must_release(two);
-    assert_status(BOWLINE_OK, bowline_who(clients[2], "x", &holder, NULL), NULL);
-    assert_false(holder.held);
-    assert_int_equal(holder.sharers, 0);
+TEST(holders_are_all_who_share_the_lock_and_one_share_can_be_broken)
+{
+    bowline_hold      *holds[] = { take(0, 1, 5), take(1, 2, 5) };
+    request           *writer  = wait_for(2, 0, 0, 1);
+    bowline_operation *op;
+    uint64_t           fence = bowline_hold_fence(holds[0]);
+    bowline_error      error;
+
+    assert_status(BOWLINE_OK, bowline_hold_set_command(holds[1], getpid(), NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_extend(holds[1], 50000, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_who(clients[3], "x", all, NULL), NULL);
+    assert_true(all[0].held && all[0].sharers == 2 && all[0].permits == 3 && all[0].id == 0);
+    assert_status(BOWLINE_OK, bowline_holders_start(&op, clients[3], "x", NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_who_finish(all, op, NULL), NULL);
+    assert_int_equal(bowline_holders_finish(all, 1, op, NULL), 2);
+    assert_true(all[0].mode == BOWLINE_SHARED && all[0].permits == 1 && all[1].size == 0);
+    assert_int_equal(bowline_holders(clients[3], "x", all, COUNT_OF(all), NULL), 2);
+    assert_true(all[1].permits == 2 && all[1].limit == 5 && all[1].mode == BOWLINE_PERMITS);
+    for (int i = 0; i < 2; i++) {
+        char by[BOWLINE_BREAKER_MAX];
+        assert_true(all[i].sharers == 1 && all[i].pid == getpid() && all[i].fence == fence);
+        assert_true(all[i].left_ms > 20000 * (i + 1) && all[i].left_ms <= 50000);
+        assert_int_equal(waiting(), 1);
+        assert_status(BOWLINE_OK, bowline_break(clients[3], "x", all[i].id, &error), &error);
+        assert_status(BOWLINE_BUSY, bowline_break(clients[3], "x", all[i].id, NULL), NULL);
+        assert_status(BOWLINE_OK, bowline_broken_by(clients[3], "x", all[i].id, by, NULL), NULL);
+        assert_status(BOWLINE_LOST, bowline_release(holds[i], &error), NULL);
+        assert_non_null(strstr(error.text, strchr(by, '@')));
+    }
+    must_release(granted(writer));
+    assert_int_equal(bowline_holders(clients[3], "x", NULL, 0, NULL), 0);
+}
+
+/* Three pages; a share has up to 40 members, and a hundred of the shares end at the same time. */
+TEST(holders_come_page_by_page)
+{
+    uint64_t permits = 0;
+
+    (void)server_ask(redis,
+                     "EVAL 'redis.call(\"SET\", KEYS[1], \"b1:~5\") for i = 1, 150 do "
+                     "for k = 0, i %% 40 do redis.call(\"ZADD\", KEYS[2], ARGV[1] - i %% 3 %% "
+                     "2, string.format(\"b1:%%025d\", i) .. (k > 0 and \":\" .. k or \"\")) end "
+                     "end' 2 bowline:{x} bowline:{x}:bwl.h 9999999999999");
+    assert_int_equal(bowline_holders(clients[0], "x", all, COUNT_OF(all), NULL), 150);
+    for (size_t i = 0; i < 150; i++)
+        permits += all[i].permits * (all[i].id != 0 && all[i].fence == 5 * 1024);
+    assert_int_equal(permits, 2955);
+    (void)server_ask(redis, "FLUSHALL");
 }
 
 /* A yield gives a share back, and asks for it again behind those that wait. */

@@ -237,6 +237,9 @@ static void use_status(const char *options)
         int listed = bowline_list_next(&holder, list, NULL);
         note_status("next", listed < 0 ? listed : listed == 1 ? BOWLINE_OK : BOWLINE_LOST);
         bowline_list_free(list);
+        (void)server_ask(redis, "SET bowline:{share} b1:~5");
+        (void)server_ask(redis, "ZADD bowline:{share}:bwl.h 9999999999999 b1:%025d", 1);
+        note("holders %d; ", bowline_holders(client, "share", NULL, 0, NULL));
         note("held %d foreign %d left %d pid %d; ", holder.held, holder.foreign, holder.left_ms > 0,
              holder.pid != 0);
     }

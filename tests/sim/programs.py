@@ -150,6 +150,8 @@ def script_arguments(rng, name):
         return ([b"bowline:f", b"who"], [lease, b"uid", b"1", b"pid", b"2"])
     if name == "queue_holder_query":
         return one, []
+    if name == "queue_holders":
+        return queue[:2], [b"who:", rng.choice([b"0", b"5"]), rng.choice([b"0", b"1"])]
     if name == "hash_take":
         return rng.choice([[b"h1"], [b"h1", b"h1:f"]]), [rng.choice(FIELDS), lease]
     if name == "hash_extend":

@@ -121,6 +121,8 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_who_start(&no_op, NULL, "x", e), USAGE, "client")                                    \
     X(bowline_who_start(&no_op, client, NULL, e), USAGE, "name")                                   \
     X(bowline_who_start(&no_op, client, "", e), USAGE, "at least one")                             \
+    X(bowline_holders(client, "free", NULL, 0, e), OK, "")                                         \
+    X(bowline_holders_finish(&holder, 1, looking, e), USAGE, "bowline_holders_start has started")  \
     X(bowline_who_finish(NULL, looking, e), USAGE, "place")                                        \
     X(bowline_who_finish(&small, looking, e), USAGE, "sizeof(bowline_holder)")                     \
     X(bowline_who_finish(&holder, NULL, e), USAGE, "who")                                          \

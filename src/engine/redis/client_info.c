@@ -7,7 +7,8 @@
  * that was a while ago.  It is deleted when the client closes, unless it has a note about a forced
  * release (force_release.c): others may want to know who did it.
  *
- * A hold has a field in that hash: when it was granted, its fence, and the pid of its command.  An
+ * A hold has a field in that hash: when it was granted, its fence, and the pid of its command; and
+ * one of permits another, their limit, which the lock itself does not need.  An
  * acquire does not write it, so as not to cost more: the first renewal does, or a call of
  * bowline_hold_set_command; and then each new connection, because another server may have lost it.
  * The command that ends the hold is followed by one that deletes the field.
@@ -162,7 +163,8 @@ static bool write_hold(bwl_session *session, bwl_request *request)
     bwl_queue_shown_hold  hold = { .token       = request->token,
                                    .since_ms    = now - bwl_ms_min(shown->granted_at, now),
                                    .fence       = request->lock->hold.fence,
-                                   .command_pid = shown->command_pid };
+                                   .command_pid = shown->command_pid,
+                                   .limit       = request->lock->hold.request.share.limit };
     bwl_queue_write_hold(&writer, &info, &hold, request->use_eval);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
@@ -241,7 +243,8 @@ static bool write_hold_end(bwl_session *session, bwl_request *request)
     if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_HOLD_SIZE_MAX, &writer))
         return false;
     bwl_slots_tag(session, request->lock, tag);
-    bwl_queue_write_hold_end(&writer, tag, session->push.id, request->token);
+    bwl_queue_write_hold_end(&writer, tag, session->push.id, request->token,
+                             request->lock->hold.request.share.limit);
     request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
@@ -288,6 +291,7 @@ void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
 
 void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *look)
 {
+    ret_holder->fence = look->fence; /* of a share it is that of the lock */
     if (look->pid == 0)
         return; /* expired or never written */
     ret_holder->pid = look->pid;
@@ -295,6 +299,5 @@ void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *lo
     copy(ret_holder->host, look->host);
     copy(ret_holder->program, look->program);
     ret_holder->since_ms    = look->since_ms;
-    ret_holder->fence       = look->fence;
     ret_holder->command_pid = look->command_pid;
 }

@@ -67,8 +67,9 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->lease_ms      = request->lease_ms;
     args->number        = request->number;
     args->rules         = request->lock->hold.request.options->rules;
-    args->share         = request->lock->hold.request.share;
     args->signal        = signal_of(session->config, request, &names);
+    if (args->share.weight == 0)
+        args->share = request->lock->hold.request.share;
     if (!bwl_resp_stream_reserve(&session->link.conn,
                                  bwl_redis_size_max(request->command, args->key_size) +
                                      args->signal.names[0].size + args->signal.names[1].size,

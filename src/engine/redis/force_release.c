@@ -7,6 +7,8 @@
  *                  0: it had ended before
  *                  2: released; DISPATCH_NEXT until no dead waiters are in the queue
  *
+ * One share of a lock that clients share ends by LEAVE of its value, in the same way.
+ *
  * The server compares and deletes in one step, so a newer hold stays.  Two kinds of values are
  * never deleted: one that this protocol cannot have written, and one that is the same for every
  * holder, because it does not identify a hold.
@@ -19,7 +21,7 @@
  *      breaker:  note, RELEASE      holder:  EXTEND or RELEASE --> NO, then reads the note
  */
 #include "base/fault.h"
-#include "engine/redis/redis.h"
+#include "engine/redis/holder_query.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
@@ -41,6 +43,12 @@ uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_holder_reply *look
     bool is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;
 
     return is_odd || is_dull ? 0 : bwl_value_hash(look->value, look->value_size);
+}
+
+/* DISPATCH_NEXT ends no hold, and a rest has no holder. */
+static bool has_holder(const bwl_request *request, const bwl_holder_reply *look)
+{
+    return request->command != REDIS_QUEUE_DISPATCH_NEXT && !is_rest(look);
 }
 
 /* Writes a note for the holder, before its hold is released by force.  False: no room. */
@@ -71,7 +79,7 @@ static bool write_release(bwl_session *session, bwl_request *request)
                                      .value_size     = look->value_size };
     bwl_queue_self          self;
 
-    if (request->route.asking || (request->command == REDIS_QUEUE_RELEASE && !is_rest(look))) {
+    if (request->route.asking || (bwl_queue_is(request->command) && has_holder(request, look))) {
         if (request->route.asking ? !bwl_redis_write_asking(session)
                                   : !write_note(session, request))
             return false;
@@ -79,8 +87,10 @@ static bool write_release(bwl_session *session, bwl_request *request)
     }
     if (bwl_queue_is(request->command)) {
         assert(bwl_redis_id_of_hold(&request->lock->hold, look) != 0);
-        self      = bwl_redis_self(session, request);
-        args.self = &self;
+        self       = bwl_redis_self(session, request);
+        args.self  = &self;
+        args.share = (bwl_share){ .weight = look->permits };
+        memset(self.push_channels, 0, sizeof self.push_channels); /* it has no entry in the queue */
     }
     return bwl_redis_write_command(session, request, &args);
 }
@@ -132,18 +142,22 @@ static const bwl_request_kind forced_release = {
 static bwl_redis_command release_of(const bwl_engine_lock *lock, const bwl_session *session)
 {
     if (bwl_session_uses_push(session))
-        return REDIS_QUEUE_RELEASE;
+        return bwl_redis_lock_of(lock)->queries->look.sharers != 0 ? REDIS_SHARE_LEAVE
+                                                                   : REDIS_QUEUE_RELEASE;
     return bwl_protocol_commands(lock->hold.protocol)->release;
 }
 
-bool bwl_redis_force_release(bwl_engine_lock *lock)
+bool bwl_redis_force_release(bwl_engine_lock *lock, uint64_t id)
 {
-    bwl_session     *session = bwl_redis_route(lock, 0);
-    bwl_redis_query *query   = bwl_redis_lock_of(lock)->queries;
+    bwl_session            *session = bwl_redis_route(lock, 0);
+    bwl_redis_query        *query   = bwl_redis_lock_of(lock)->queries;
+    const bwl_holder_reply *share   = bwl_redis_holder_with(lock, id);
 
     assert(query != NULL);
     assert(query->answer == BWL_YES);
-    assert(bwl_redis_id_of_hold(&lock->hold, &query->look) != 0);
+    if (share != NULL)
+        query->look = *share;
+    assert(bwl_redis_id_of_hold(&lock->hold, &query->look) == id);
     if (session != NULL && submit(session, lock, query, release_of(lock, session)))
         return false;
     bwl_host_set_error(lock, "out of memory");

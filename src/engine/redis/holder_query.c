@@ -164,6 +164,7 @@ void bwl_redis_fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
     ret_holder->waiting = look->waiting;
     ret_holder->sharers = look->sharers;
     ret_holder->permits = look->permits;
+    ret_holder->limit   = look->limit;
     if (fill_in_rest(ret_holder, look, lock))
         return;
     ret_holder->foreign = !is_kind || !looks_right(lock, look, &timestamp);

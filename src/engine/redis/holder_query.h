@@ -1,5 +1,6 @@
 /*
- * holder_query.h -- the parts of a holder query that a list of names shares, and that list.
+ * holder_query.h -- holder queries, the forced release of what they show, and the parts that a list
+ * of names and one of holders share with them, and these lists.
  */
 #pragma once
 
@@ -24,7 +25,25 @@ bwl_redis_verdict bwl_redis_read_query(bwl_session *session, bwl_request *reques
 void              bwl_redis_fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
                                     const bwl_engine_lock *lock);
 
+/* ---- holder_query.c, force_release.c: see bwl_engine */
+
+bool bwl_redis_holder_query(bwl_engine_lock *lock);
+int  bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
+bool bwl_redis_force_release(bwl_engine_lock *lock, uint64_t id);
+int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
+
 /* ---- listing.c */
 
 bool bwl_redis_list(bwl_engine_lock *lock);     /* see bwl_engine_view */
 void bwl_redis_list_end(bwl_engine_lock *lock); /* frees what is left; also without a list */
+
+/* ---- holders.c */
+
+/* See bwl_engine_view. */
+bool bwl_redis_look_at_all(bwl_engine_lock *lock);
+int  bwl_redis_who_nth(bwl_engine_lock *lock, size_t nth, bwl_holder *ret_holder, bwl_fault *fault);
+
+/* The hold with this id in the result of such a query; NULL: none, or no query. */
+const bwl_holder_reply *bwl_redis_holder_with(const bwl_engine_lock *lock, uint64_t id);
+
+void bwl_redis_forget_holders(bwl_redis_lock *part);

@@ -86,6 +86,7 @@ static void forget(bwl_engine_lock *lock)
     else
         redis->locks = part->next;
     free(part->queries);
+    bwl_redis_forget_holders(part);
     bwl_redis_list_end(lock);
     if (part->passed != NULL)
         explicit_bzero(part->passed, sizeof *part->passed);
@@ -422,6 +423,7 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .share = bwl_redis_share, .close = bwl_redis_close, .prepare = prepare, .send = send_command, \
     .forget = forget, .withdraw = withdraw, .woken = woken, .flush = flush,                       \
     .connect = start_connecting, .view.look = bwl_redis_holder_query, .view.who = bwl_redis_who,  \
+    .view.look_at_all = bwl_redis_look_at_all, .view.who_nth = bwl_redis_who_nth,                 \
     .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
     .lock_size = sizeof(bwl_redis_lock)
 

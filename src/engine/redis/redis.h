@@ -9,6 +9,7 @@
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
+ *      holders.c       finds all holders
  *      listing.c       lists the held names
  *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
  *      update.c        one optimistic update
@@ -25,6 +26,8 @@ typedef struct bwl_redis_query {
     bool             is_unknown; /* the release had no reply */
     void            *item;       /* of a list */
 } bwl_redis_query;
+
+typedef struct bwl_redis_holders bwl_redis_holders;
 
 /* A lock's registration in the server's queue, see waiters.c. */
 typedef struct bwl_redis_waiting {
@@ -55,6 +58,7 @@ typedef struct bwl_redis_lock {
     struct bwl_redis_lock *previous; /* in the client's list */
     struct bwl_redis_lock *next;
     bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
+    bwl_redis_holders     *holders;  /* all of them: holders.c; NULL: no query yet */
     bwl_passed_hold       *passed;   /* what it adopts; NULL: it does not */
     bool                   is_alone; /* do not batch: it was refused, or has to be sent alone */
     bwl_redis_waiting      waiting;
@@ -148,7 +152,7 @@ extern const bwl_request_kind bwl_redis_step_request; /* a command of a lock fil
 extern const bwl_request_kind bwl_redis_revalidate;   /* checks whether a hold is still ours */
 
 /* Writes the request's command after the skipped commands in front of it (flight.replies_to_skip).
- * Fills in the key, the signal and the script options of `args`.  False: no room. */
+ * Fills in the key, the signal, the script options and, without one, the share.  False: no room. */
 bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
                              bwl_redis_command_args *args);
 
@@ -223,13 +227,6 @@ void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_holder_reply *lo
 
 /* "ann@web-2": names this process in notes to other clients. */
 void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX]);
-
-/* ---- holder_query.c, force_release.c: see bwl_engine */
-
-bool bwl_redis_holder_query(bwl_engine_lock *lock);
-int  bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
-bool bwl_redis_force_release(bwl_engine_lock *lock);
-int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
 
 /* ---- breaker.c: see bwl_engine_view */
 

@@ -126,10 +126,30 @@ typedef struct bwl_holder_reply {
 
     uint32_t sharers; /* of a lock that clients share; else 0 */
     uint32_t permits;
+    uint32_t limit; /* of the permits, as the holder has published it; 0: none, or not known */
 } bwl_holder_reply;
 
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
                                               bwl_answer *ret_answer, bwl_holder_reply *ret_holder);
+
+/* The query for all who hold a lock: scripts/queue_holders.lua.  A page of the reply. */
+typedef struct bwl_holders_page {
+    bwl_holder_reply lock;    /* its kind, expiry and value, and how many wait */
+    uint64_t         score;   /* where the next page begins, with `skipped`; both 0: at the end */
+    uint64_t         skipped; /* members of that score */
+    size_t           count;   /* of the holds on this page */
+    bwl_resp_cursor  rows;
+} bwl_holders_page;
+
+enum { BWL_HOLDERS_PAGE_MAX = 64 };
+
+/* write: the page that begins at `from`, whose score and `skipped` are read.  read: the page, and
+ * then each hold of it; false: malformed. */
+void              bwl_redis_write_holders(bwl_resp_writer *writer, bwl_bytes key, const char *tag,
+                                          const bwl_holders_page *from, bool use_eval);
+bwl_redis_verdict bwl_redis_read_holders(const char *bytes, size_t size, bwl_answer *ret_answer,
+                                         bwl_holders_page *ret_page);
+bool              bwl_redis_next_holder(bwl_holders_page *page, bwl_holder_reply *ret_holder);
 
 /* ---- batches */
 

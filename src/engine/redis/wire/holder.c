@@ -1,6 +1,6 @@
 /*
- * holder.c -- the holder query of a lock, and its reply: see commands.h and the scripts
- * *_holder_query.lua.
+ * holder.c -- the holder queries of a lock, and their replies: see commands.h and the scripts
+ * *_holder_query.lua and queue_holders.lua.
  */
 #include "core/text.h"
 #include "engine/redis/wire/commands.h"
@@ -42,6 +42,19 @@ static uint64_t number_of(const bwl_resp_value *value, uint64_t max)
     if (value->text == NULL || !bwl_number_parse(&number, value->text, value->size, max))
         return 0;
     return number;
+}
+
+void bwl_redis_write_holders(bwl_resp_writer *writer, bwl_bytes key, const char *tag,
+                             const bwl_holders_page *from, bool use_eval)
+{
+    char queue[BWL_KEY_BESIDE_MAX];
+
+    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_QUEUE_HOLDERS], use_eval, 2, 5);
+    bwl_resp_write_bulk(writer, key.at, key.size);
+    bwl_resp_write_bulk(writer, queue, bwl_key_queue(queue, key.at, key.size));
+    bwl_resp_write_text(writer, bwl_queue_who_key(tag, "").text);
+    bwl_resp_write_integer(writer, (int64_t)from->score);
+    bwl_resp_write_integer(writer, (int64_t)from->skipped);
 }
 
 /* The client info of the holder.  A text that is too long counts as missing. */
@@ -87,6 +100,30 @@ static bool read_hold(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
     return true;
 }
 
+static bool read_value(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
+{
+    bwl_resp_value value;
+
+    if (!bwl_resp_next_bare(cursor, &value) ||
+        !copy_text(ret_holder->value, sizeof ret_holder->value, &value))
+        return false;
+    ret_holder->value_size = value.size;
+    return true;
+}
+
+/* The kind of the key, its expiry and its value. */
+static bool read_key(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
+{
+    bwl_resp_value kind, left;
+
+    if (!bwl_resp_next_bare(cursor, &kind) ||
+        !copy_text(ret_holder->kind, sizeof ret_holder->kind, &kind) ||
+        !bwl_resp_next_bare(cursor, &left) || left.type != ':')
+        return false;
+    ret_holder->left_ms = left.integer;
+    return read_value(cursor, ret_holder);
+}
+
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
                                               bwl_answer *ret_answer, bwl_holder_reply *ret_holder)
 {
@@ -99,19 +136,64 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
         (value.count != 3 && value.count != WITH_CLIENT_INFO))
         return BWL_REDIS_STRANGE;
     bool has_client_info = value.count == WITH_CLIENT_INFO;
-    if (!bwl_resp_next_bare(&cursor, &value) ||
-        !copy_text(ret_holder->kind, sizeof ret_holder->kind, &value))
+    if (!read_key(&cursor, ret_holder))
         return BWL_REDIS_STRANGE;
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
-        return BWL_REDIS_STRANGE;
-    ret_holder->left_ms = value.integer;
-    if (!bwl_resp_next_bare(&cursor, &value) ||
-        !copy_text(ret_holder->value, sizeof ret_holder->value, &value))
-        return BWL_REDIS_STRANGE;
-    ret_holder->value_size = value.size;
     if (has_client_info &&
         !(read_client_info(&cursor, ret_holder) && read_hold(&cursor, ret_holder)))
         return BWL_REDIS_STRANGE;
     *ret_answer = BWL_YES;
     return BWL_REDIS_ANSWER;
+}
+
+/* ---- all holders ----------------------------------------------------------------------------- */
+
+enum { PAGE_ITEMS = 6, ROW_ITEMS = 11 };
+
+bwl_redis_verdict bwl_redis_read_holders(const char *bytes, size_t size, bwl_answer *ret_answer,
+                                         bwl_holders_page *ret_page)
+{
+    bwl_resp_cursor  cursor = bwl_resp_begin(bytes, size);
+    bwl_holders_page page   = { .count = 0 };
+    bwl_resp_value   array, waiting, score, skipped;
+
+    if (bwl_redis_is_error(bytes, size))
+        return bwl_redis_read_error(bytes, size, ret_answer);
+    if (!bwl_resp_next_bare(&cursor, &array) || array.type != '*' || array.count < PAGE_ITEMS ||
+        (array.count - PAGE_ITEMS) % ROW_ITEMS != 0 || !read_key(&cursor, &page.lock) ||
+        !bwl_resp_next_bare(&cursor, &waiting) || waiting.type != ':' || waiting.integer < 0 ||
+        !bwl_resp_next_bare(&cursor, &score) || !bwl_resp_next_bare(&cursor, &skipped) ||
+        skipped.type != ':' || skipped.integer < 0)
+        return BWL_REDIS_STRANGE;
+    page.lock.waiting = count_of(&waiting);
+    page.count        = (array.count - PAGE_ITEMS) / ROW_ITEMS;
+    page.score        = number_of(&score, INT64_MAX);
+    page.skipped      = (uint64_t)skipped.integer;
+    page.rows         = cursor;
+    *ret_page         = page;
+    *ret_answer       = BWL_YES;
+    return BWL_REDIS_ANSWER;
+}
+
+bool bwl_redis_next_holder(bwl_holders_page *page, bwl_holder_reply *ret_holder)
+{
+    bwl_resp_cursor *cursor = &page->rows;
+    bwl_holder_reply holder = { .kind = "string", .waiting = page->lock.waiting };
+    bwl_resp_value   permits, left, since, fence, command, limit;
+
+    if (!read_value(cursor, &holder) || !bwl_resp_next_bare(cursor, &permits) ||
+        permits.type != ':' || permits.integer < 0 || !bwl_resp_next_bare(cursor, &left) ||
+        left.type != ':' || !read_client_info(cursor, &holder) ||
+        !bwl_resp_next_bare(cursor, &since) || since.type != ':' || since.integer < 0 ||
+        !bwl_resp_next_bare(cursor, &fence) || !bwl_resp_next_bare(cursor, &command) ||
+        !bwl_resp_next_bare(cursor, &limit))
+        return false;
+    holder.permits     = count_of(&permits);
+    holder.sharers     = holder.permits > 0;
+    holder.left_ms     = left.integer;
+    holder.since_ms    = since.integer;
+    holder.fence       = number_of(&fence, UINT64_MAX);
+    holder.command_pid = (int64_t)number_of(&command, INT32_MAX);
+    holder.limit       = (uint32_t)number_of(&limit, UINT32_MAX);
+    *ret_holder        = holder;
+    return true;
 }

@@ -252,7 +252,8 @@ void bwl_queue_write_hold(bwl_resp_writer *writer, const bwl_queue_client_info *
     char fence[24];
 
     (void)snprintf(fence, sizeof fence, "%llu", (unsigned long long)hold->fence);
-    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_QUEUE_SHOW_HOLD], use_eval, 1, 14);
+    bwl_redis_write_script(writer, &bwl_scripts[BWL_SCRIPT_QUEUE_SHOW_HOLD], use_eval, 1,
+                           hold->limit > 0 ? 16 : 14);
     bwl_resp_write_text(writer, bwl_queue_who_key(info->tag, info->session).text);
     bwl_resp_write_integer(writer, info->kept_ms);
     bwl_resp_write_text(writer, field_of("held", hold->token).text);
@@ -267,13 +268,21 @@ void bwl_queue_write_hold(bwl_resp_writer *writer, const bwl_queue_client_info *
     bwl_resp_write_text(writer, info->host);
     bwl_resp_write_text(writer, "program");
     bwl_resp_write_text(writer, info->program);
+    if (hold->limit == 0)
+        return;
+    bwl_resp_write_text(writer, field_of("limit", hold->token).text);
+    bwl_resp_write_integer(writer, hold->limit);
 }
 
 void bwl_queue_write_hold_end(bwl_resp_writer *writer, const char *tag, const char *session,
-                              const char *token)
+                              const char *token, uint32_t limit)
 {
-    bwl_resp_write(writer, "HDEL %s %s", bwl_queue_who_key(tag, session).text,
-                   field_of("held", token).text);
+    bwl_resp_write_array(writer, limit > 0 ? 4 : 3);
+    bwl_resp_write_text(writer, "HDEL");
+    bwl_resp_write_text(writer, bwl_queue_who_key(tag, session).text);
+    bwl_resp_write_text(writer, field_of("held", token).text);
+    if (limit > 0)
+        bwl_resp_write_text(writer, field_of("limit", token).text);
 }
 
 void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,

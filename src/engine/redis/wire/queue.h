@@ -164,6 +164,7 @@ typedef struct bwl_queue_shown_hold {
     bwl_ms      since_ms; /* since the grant */
     uint64_t    fence;
     int64_t     command_pid; /* 0: none */
+    uint32_t    limit;       /* of its permits; 0: none */
 } bwl_queue_shown_hold;
 
 /* Publishes a hold in the client info of its session, which is written with it; the reply is 1.
@@ -171,7 +172,7 @@ typedef struct bwl_queue_shown_hold {
 void bwl_queue_write_hold(bwl_resp_writer *writer, const bwl_queue_client_info *info,
                           const bwl_queue_shown_hold *hold, bool use_eval);
 void bwl_queue_write_hold_end(bwl_resp_writer *writer, const char *tag, const char *session,
-                              const char *token);
+                              const char *token, uint32_t limit);
 
 enum { BWL_QUEUE_HOLD_SIZE_MAX = 2048 }; /* of either command */
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plant the faults of sim/mutants.txt, one at a time, in a copy of the tree, and run simulated worlds until one fails.
 
-    tools/simulate_mutants.py                 all of them, each in the worlds of the seeds 1, 2, ... 300
+    tools/simulate_mutants.py                 all of them, each in the worlds of the seeds 1, 2, ... 320
     tools/simulate_mutants.py WORD ...        those whose description holds one of the words
     tools/simulate_mutants.py --seeds 50      so many worlds at most
     tools/simulate_mutants.py --cpu-s 60      so many seconds of a CPU for each fault, at most
@@ -31,7 +31,7 @@ import mutate
 LIST = mutate.ROOT / "sim" / "mutants.txt"
 FIELDS = ("file", "old", "new", "worlds", "from", "found")
 WORLDS = ("any", "single", "redlock", "sync", "sentinel", "cluster")
-SEEDS = 300
+SEEDS = 320
 LENGTH_MS = 200000  # of the faults in a world, at most: a seed of forty hours takes as long as fifty others
 PATIENCE_S = 60  # of a CPU, for one world: a fault may make it endless, which counts as found
 LOOK_S = 5  # so often the time is compared

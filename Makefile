@@ -83,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-page site check-site check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey bench bench-report bench-peers script-cost install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey mixed-fleet bench bench-report bench-peers script-cost install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
 	check-reproducible clean
 
 all:
@@ -120,6 +120,7 @@ help:
 	@echo '                     the same, written to docs/reference/simulation-faults.md'
 	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
 	@echo 'make interop         beside the lock libraries of other languages, which it fetches (3 minutes)'
+	@echo 'make mixed-fleet     processes of an older bowline and of this one on one lock (a minute)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
 	@echo 'make valkey          the live tests on Valkey, installed or fetched (5 minutes)'
 	@echo 'make bench           the benchmark, in ratios (a minute)'
@@ -335,6 +336,10 @@ valkey: deps
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
 	@tools/valkey $(BUILD)
+
+# Processes of an older bowline, which knows exclusive holds only, beside processes of the last commit on one lock.
+mixed-fleet: deps
+	@tools/mixed-fleet
 
 # Programs in other languages beside bowline on one key: their libraries are fetched into build-interop/. A library
 # that is not available is named, and counted as absent.

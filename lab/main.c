@@ -21,7 +21,7 @@ static int list(void)
         list_one(bwl_subject_at(i)->name, bwl_subject_at(i)->story);
     bwl_put(stdout, "\nlock files, for try, matrix and run, where they are installed:\n");
     if (bwl_lock_files_installed(list_one) == 0)
-        bwl_put(stdout, "  none is installed here\n");
+        bwl_put(stdout, "none is installed here\n");
     bwl_put(stdout, "\ninvariants:\n");
     for (unsigned i = 0; i < BWL_INVARIANTS_COUNT; i++)
         bwl_put(stdout, "  %s broken when %s\n", bwl_invariant_column(1u << i, 28).of,

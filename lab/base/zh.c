@@ -98,7 +98,7 @@ static const bwl_translation list[] = {
     { "type: --lang en, or --lang zh", "请输入：--lang en 或 --lang zh" },
 
     /* list */
-    { "  none is installed here\n", "  这里没有安装锁文件\n" },
+    { "none is installed here\n", "这里没有安装锁文件\n" },
     { "protocols, for try and matrix:\n", "协议，用于 try 和 matrix：\n" },
     { "\n"
       "lock files, for try, matrix and run, where they are installed:\n",

@@ -3,10 +3,12 @@
 The holders are real `bowline run` processes. Where a lease ends by itself, the test waits for the event.
 """
 
+import contextlib
 import getpass
 import itertools
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -14,7 +16,7 @@ import socket
 import pytest
 
 from conftest import CTRL_C, CTRL_Z, PROGRAM, PROMPT
-from own_redis import LIMIT
+from own_redis import LIMIT, wait_for
 from own_store import STORES, open_store
 
 ME = f"{getpass.getuser()}@{socket.gethostname()}"
@@ -207,6 +209,16 @@ def test_progress_of_ls_disappears(place, redis, terminal, name, key):
 # top.
 
 
+def are_stopped(word):
+    """All processes that have the word in their command."""
+    states = set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if word.encode() in (process / "cmdline").read_bytes():
+                states.add((process / "stat").read_text().rpartition(")")[2].split()[0])
+    return states == {"T"}
+
+
 def test_top_is_a_page_that_leaves_the_terminal_as_it_was(place, store, terminal, name):
     tool = place.script("a\x1b[2Jb", "#!/bin/sh\necho begun\nexec sleep 1000\n")
     place.start(name, str(tool)).stdout.readline()
@@ -223,6 +235,7 @@ def test_top_is_a_page_that_leaves_the_terminal_as_it_was(place, store, terminal
     shell.type("\x1b[6~", "13 to 31 of 31")
     shell.type("\x1b[A", "12 to 30 of 31")
     shell.type(CTRL_Z, r"(?s)\?1049l.*Stopped|Stopped.*\?1049l")  # sh may stop first
+    wait_for("the page to stop, too", lambda: are_stopped(f"{name}*"))
     shell.command("fg", r"\x1b\[\?1049h", "held 31 ")
     shell.type("q", r"\x1b\[\?25h\x1b\[\?1049l", f"code=0\n{before}\n", PROMPT)
     shell.command(run, "held 31 ")

@@ -138,6 +138,11 @@ def test_run_refuses_a_file_that_cannot_be_compared(lab, text):
     lab.refuses("run", lab.write("wrong.lock", text))
 
 
+def test_run_finds_a_lock_that_no_client_gets(lab):
+    said = lab("run", lab.write("it.lock", 'lab: holds "one worker"\nacquire: GET key -> busy\nrelease: DEL key\n'))
+    assert said.returncode == 1 and "BUT no client gets the lock" in said.stdout, said.stdout
+
+
 def test_run_finds_a_budget_that_is_too_large(lab):
     text = (LOCKS / "setnx-expire.lock").read_text().replace("crash 1 twin way-6", "crash 1 loss 1")
     said = lab("run", lab.write("it.lock", text))

@@ -192,8 +192,8 @@ typedef struct bowline_acquire_options {
      * All wait in one queue, in the order of arrival: a request that does not fit keeps those
      * behind it waiting, so neither writers nor requests for many permits starve.
      * The holds of a period without an exclusive one have the same fence: readers present it too,
-     * before they read.  UNSUPPORTED: file:, redlock://, and any protocol but queue.  USAGE: with
-     * once_ms or at_least_ms. */
+     * before they read.  With thread: and protocol queue.  UNSUPPORTED: file:, redlock://, and the
+     * other protocols.  USAGE: with once_ms or at_least_ms. */
     uint32_t permits;
     uint32_t limit;
 } bowline_acquire_options;
@@ -390,7 +390,8 @@ bowline_hold_export(bowline_hold *hold, char ret_ticket[BOWLINE_TICKET_MAX], bow
  * wait_ms: how long to try again while the store cannot be reached; 0: once.
  * LOST: the ticket was used already, or the lock has ended.  UNKNOWN: no reply; if the lock was
  * taken over, it is released, or ends with its lease.  USAGE: the text is no ticket, or one of
- * another place.  UNSUPPORTED: as bowline_hold_export, or a version of tickets that this build does
+ * another place; mode BOWLINE_SHARED or BOWLINE_PERMITS, as the hold is exclusive; once_ms or
+ * at_least_ms.  UNSUPPORTED: as bowline_hold_export, or a version of tickets that this build does
  * not know.  UNREACHABLE, REFUSED, NOMEM, SYSTEM, FORKED.  Blocks for wait_ms and then as
  * bowline_acquire.  Free with bowline_release.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_hold_import(bowline_hold  **ret_hold,

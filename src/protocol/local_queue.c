@@ -2,7 +2,7 @@
  * local_queue.c -- the protocol `ticket`: a lock whose store keeps the queue itself.  The store is
  * the table of threads in this process, or the lock files of this machine.
  *
- *      acquire   JOIN the queue; if the lock is free and the queue empty: held
+ *      acquire   JOIN the queue; if the queue is empty and the request fits: held
  *                otherwise: wait for a push, then TRY; or the push itself grants the lock
  *      extend    nothing to do: there is no lease
  *      release   LEAVE
@@ -206,12 +206,13 @@ static void ticket_event(void *state, const bwl_lock_request *request, const bwl
     }
 }
 
-const bwl_protocol bwl_ticket = {
-    .name             = "ticket",
-    .state_size       = sizeof(ticket_state),
-    .extends          = true,
-    .can_verify_owner = true,
-    .init             = ticket_init,
-    .command          = ticket_command,
-    .event            = ticket_event,
-};
+/* The protocol does not look at the share of a request: the store does, or has none. */
+#define TICKET(SHARES)                                                         \
+    {                                                                          \
+        .name = "ticket", .state_size = sizeof(ticket_state), .extends = true, \
+        .can_verify_owner = true, .shares = (SHARES), .init = ticket_init,     \
+        .command = ticket_command, .event = ticket_event,                      \
+    }
+
+const bwl_protocol bwl_ticket         = TICKET(false);
+const bwl_protocol bwl_sharing_ticket = TICKET(true);

@@ -111,6 +111,17 @@ TEST(hold_is_released_by_an_exception)
     CHECK(passed);
 }
 
+TEST(terms_have_a_mode)
+{
+    bowline::client client("thread:");
+    bowline::terms  permits;
+    permits.mode    = BOWLINE_PERMITS;
+    permits.permits = permits.limit = 2;
+    const bowline::hold hold        = client.acquire(at.name, bowline::no_wait, permits);
+    CHECK(client.who(at.name).permits == 2 && client.who(at.name).sharers == 1);
+    CHECK(!client.try_acquire(at.name, bowline::no_wait, permits));
+}
+
 TEST(hold_has_its_properties)
 {
     bowline::client     client(at.url);

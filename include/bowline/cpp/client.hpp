@@ -73,7 +73,7 @@ class client {
     }
 
     /* Takes over the hold of a ticket.  Throws as bowline_hold_import: LOST if it was used already
-     * or the lock has ended; USAGE, also with terms::once or at_least. */
+     * or the lock has ended; USAGE, also with once, at_least or mode of terms. */
     [[nodiscard]] hold import_ticket(const std::string &ticket, wait_time wait = wait_time(),
                                      const terms &asked = terms())
     {

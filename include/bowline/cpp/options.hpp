@@ -27,10 +27,13 @@ struct options {
 
 /* What one hold has in place of the settings of its client.  A zero means: as the client. */
 struct terms {
-    milliseconds lease{ 0 };
-    milliseconds max_hold{ 0 };
-    milliseconds once{ 0 }; /* once_ms and at_least_ms of bowline_acquire_options */
-    milliseconds at_least{ 0 };
+    milliseconds  lease{ 0 };
+    milliseconds  max_hold{ 0 };
+    milliseconds  once{ 0 }; /* once_ms and at_least_ms of bowline_acquire_options */
+    milliseconds  at_least{ 0 };
+    std::uint32_t mode    = BOWLINE_EXCLUSIVE; /* BOWLINE_SHARED, BOWLINE_PERMITS */
+    std::uint32_t permits = 0;                 /* of BOWLINE_PERMITS; 0: 1 */
+    std::uint32_t limit   = 0;                 /* of BOWLINE_PERMITS: at most so many in use */
 };
 
 namespace detail {
@@ -58,6 +61,9 @@ inline bowline_acquire_options c_options(wait_time wait, const terms &asked) noe
     o.lease_ms    = lease_ms(asked.lease);
     o.once_ms     = asked.once.count();
     o.at_least_ms = asked.at_least.count();
+    o.mode        = asked.mode;
+    o.permits     = asked.permits;
+    o.limit       = asked.limit;
     return o;
 }
 

@@ -2,12 +2,20 @@
  * thread.c -- the engine thread: locks between the threads of one process.
  *
  * All clients of the process share one table of names; a name is one lock for all of them.  Each
- * name that is held has an entry with a queue of nodes, and the first node is the holder.  When it
- * leaves, the next node is granted the lock and its client is woken, which completes the operation
- * when its loop runs.  The order is first come, first served.
+ * name that is held has an entry with one line of nodes: those that hold the lock, then those that
+ * wait.  The first waiter holds the lock too as soon as it fits:
  *
- * The fence is one counter for all names.  It starts at the microseconds of the wall clock, so it
- * grows from one run of the program to the next unless that clock is set back.
+ *      exclusive             nobody holds the lock
+ *      w permits of N        nobody holds it exclusively, and N is 0 or used + w <= N
+ *
+ * It is looked at when a node leaves the line: a release, a cancel, the end of a client.  Then each
+ * waiter that fits is granted the lock, up to the first that does not, and its client is woken,
+ * which completes the operation when its loop runs.  Nobody passes a waiter that does not fit, so
+ * the order is first come, first served, and neither writers nor large requests starve.
+ *
+ * The fence numbers periods: an exclusive hold is one, and so is the time from the first share to
+ * the end of the last.  It is one counter for all names.  It starts at the microseconds of the wall
+ * clock, so it grows from one run of the program to the next unless that clock is set back.
  *
  * Not promised: a thread that ends without a release holds the lock for ever; nothing outlives the
  * process.  After a fork the child has an empty table of its own, because the threads that hold the
@@ -34,22 +42,27 @@ typedef struct node node;
 typedef struct entry { /* a name that is held */
     struct entry *next;
     node         *first;
-    node        **end; /* where the next node is linked */
+    node        **end;     /* where the next node is linked */
+    node         *waiting; /* the first of the line that does not hold the lock; NULL: all do     */
+    uint64_t      fence;   /* of this period                                                    */
+    bwl_ms        since;   /* when it began                                                     */
+    uint32_t      holders;
+    uint32_t      used; /* permits; 0: the lock is held exclusively                          */
     uint64_t      hash;
     uint16_t      name_size;
     char          name[];
 } entry;
 
-struct node { /* a lock in the queue of its name: the engine's part of a lock */
+struct node { /* a lock in the line of its name: the engine's part of a lock */
     bwl_engine_lock *lock;
-    entry   *entry; /* NULL: not in a queue.  Only its own client changes this              */
-    node   **where; /* what points here */
-    node    *next;
-    node    *next_granted; /* in the list of its client                                       */
-    uint64_t fence;
-    uint64_t hash;
-    bwl_ms   since;   /* when it was granted */
-    bool     granted; /* and its client does not know yet                                   */
+    entry    *entry; /* NULL: not in a line.  Only its own client changes this               */
+    node    **where; /* what points here */
+    node     *next;
+    node     *next_granted; /* in the list of its client                                       */
+    uint64_t  hash;
+    bwl_share share;
+    bool      holds;
+    bool      granted; /* and its client does not know yet                                   */
 };
 
 typedef struct table {
@@ -168,7 +181,7 @@ static void drop(table *t, entry *e)
     free(e);
 }
 
-/* ---- the queue of a name (latched) ----------------------------------------------------------- */
+/* ---- the line of a name (latched) ------------------------------------------------------------ */
 
 static void enqueue(entry *e, node *p)
 {
@@ -186,15 +199,36 @@ static void unlink_node(node *p)
         p->next->where = p->where;
     else
         p->entry->end = p->where;
+    if (p->entry->waiting == p)
+        p->entry->waiting = p->next;
     p->entry = NULL;
 }
 
-static void grant(table *t, node *p)
+static bool fits(const entry *e, bwl_share share)
+{
+    if (e->holders == 0)
+        return true;
+    if (e->used == 0 || share.weight == 0)
+        return false; /* one of them is exclusive */
+    return share.limit == 0 || e->used + share.weight <= share.limit;
+}
+
+/* The first holder begins a period. */
+static void hold(table *t, entry *e, node *p, bwl_ms now)
+{
+    assert(fits(e, p->share));
+    if (e->holders++ == 0) {
+        e->fence = ++t->fence;
+        e->since = now;
+    }
+    e->used += p->share.weight;
+    p->holds = true;
+}
+
+static void grant(node *p)
 {
     thread_store *store = p->lock->host->store;
 
-    p->fence        = ++t->fence;
-    p->since        = bwl_clock_now();
     p->granted      = true;
     p->next_granted = store->granted;
     store->granted  = p;
@@ -212,22 +246,36 @@ static void remove_grant(node *p)
     p->granted = false;
 }
 
-/* Removes the node from anywhere in the queue.  If it was the holder, grants the lock to the
- * next. */
+/* Grants the lock to the waiters up to the first that does not fit. */
+static void serve(table *t, entry *e)
+{
+    for (node *p = e->waiting; p != NULL && fits(e, p->share); p = p->next) {
+        e->waiting = p->next;
+        hold(t, e, p, bwl_clock_now());
+        grant(p);
+    }
+}
+
+/* Removes the node from anywhere in the line.  A holder makes room; the first waiter may have kept
+ * others from the lock. */
 static void leave(table *t, node *p)
 {
     entry *e = p->entry;
 
     if (e == NULL)
         return;
-    bool held = e->first == p;
     if (p->granted)
         remove_grant(p);
     unlink_node(p);
+    if (p->holds) {
+        e->holders--;
+        e->used -= p->share.weight;
+        p->holds = false;
+    }
     if (e->first == NULL)
         drop(t, e);
-    else if (held)
-        grant(t, e->first);
+    else
+        serve(t, e);
 }
 
 static bwl_answer join(table *t, node *p, bool may_wait, uint64_t *ret_number)
@@ -235,8 +283,10 @@ static bwl_answer join(table *t, node *p, bool may_wait, uint64_t *ret_number)
     entry **where   = find(t, p->lock, p->hash);
     bool    is_free = *where == NULL;
 
-    *ret_number = LOCAL_WILL_GRANT;
-    if (!is_free && !may_wait)
+    p->share     = p->lock->hold.request.share;
+    bool is_ours = is_free || ((*where)->waiting == NULL && fits(*where, p->share));
+    *ret_number  = LOCAL_WILL_GRANT;
+    if (!is_ours && !may_wait)
         return BWL_NO;
     entry *e = is_free ? add(t, where, p) : *where;
     if (e == NULL) {
@@ -244,11 +294,12 @@ static bwl_answer join(table *t, node *p, bool may_wait, uint64_t *ret_number)
         return BWL_REFUSED;
     }
     enqueue(e, p);
-    if (!is_free)
+    if (!is_ours) {
+        e->waiting = e->waiting != NULL ? e->waiting : p;
         return BWL_NO;
-    p->fence    = ++t->fence;
-    p->since    = p->lock->host->latest;
-    *ret_number = p->fence;
+    }
+    hold(t, e, p, p->lock->host->latest);
+    *ret_number = e->fence;
     return BWL_YES;
 }
 
@@ -298,7 +349,7 @@ static bool thread_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *
     node     *p = lock->part;
     bwl_fault fault;
 
-    /* A waiter must be wakeable before it is in the queue. */
+    /* A waiter must be wakeable before it is in the line. */
     if (send->command == LOCAL_JOIN && bwl_reactor_open(&lock->host->reactor, &fault) < 0) {
         bwl_host_set_fault(lock, &fault);
         ret_reply->answer = BWL_REFUSED;
@@ -326,7 +377,7 @@ static void thread_forget(bwl_engine_lock *lock)
     const node *p = lock->part;
 
     if (p->entry == NULL)
-        return; /* not in a queue, as most */
+        return; /* not in a line, as most */
     if (bwl_forked(&lock->host->guard))
         return; /* the table is the parent's */
     table *t = latched(lock);
@@ -342,7 +393,7 @@ static void thread_woken(bwl_host *client)
     for (;;) {
         (void)pthread_mutex_lock(&store->table->latch);
         node    *p     = store->granted;
-        uint64_t fence = p != NULL ? p->fence : 0;
+        uint64_t fence = p != NULL ? p->entry->fence : 0;
         if (p != NULL)
             remove_grant(p);
         (void)pthread_mutex_unlock(&store->table->latch);
@@ -353,16 +404,18 @@ static void thread_woken(bwl_host *client)
     }
 }
 
-/* latched: the holder of the name. */
+/* latched: who holds the name. */
 static void describe(const entry *e, bwl_holder *ret_holder)
 {
     bwl_ms now  = bwl_clock_now();
     *ret_holder = (bwl_holder){ .held     = true,
                                 .left_ms  = BWL_NEVER,
-                                .since_ms = now > e->first->since ? now - e->first->since : 0,
-                                .fence    = e->first->fence };
+                                .since_ms = now > e->since ? now - e->since : 0,
+                                .sharers  = e->used > 0 ? e->holders : 0,
+                                .permits  = e->used,
+                                .fence    = e->fence };
 
-    for (const node *p = e->first->next; p != NULL; p = p->next)
+    for (const node *p = e->waiting; p != NULL; p = p->next)
         ret_holder->waiting++;
 }
 
@@ -408,7 +461,7 @@ const bwl_engine bwl_thread_engine = {
     .scheme     = "thread",
     .url_prefix = "thread:",
     .kind       = BWL_ENGINE_THREAD,
-    .protocol   = &bwl_ticket,
+    .protocol   = &bwl_sharing_ticket,
     .lock_size  = sizeof(node),
     .open       = thread_open,
     .close      = thread_close,

@@ -2,21 +2,26 @@
  * local.h -- the commands of a store that keeps the queue itself, and their meaning: the table of
  * threads in this process, or the lock files of this machine.
  *
- *  JOIN      the lock is free and the queue is empty -> granted             YES, number = fence
+ *  JOIN      the queue is empty and the request fits -> granted             YES, number = fence
  *            otherwise -> an entry at the end of the queue                  NO,  number: below
  *            the internal lock of the store is taken: send it again soon    RETRYABLE
  *  JOIN_OR_LEAVE
  *            as JOIN, but never adds an entry                               NO
- *  TRY       the entry is first and the lock is free -> granted             YES, number = fence
+ *  TRY       the entry is first and the request fits -> granted             YES, number = fence
  *            the entry is gone (the file was replaced): send JOIN again     RETRYABLE
  *            otherwise                                                      NO,  number: below
  *  LEAVE     held: the lock is released, for the next waiter
  *            in the queue: the entry is removed
  *            neither: nothing                                               YES
  *
- * The number of a NO to JOIN or TRY says what the store does when the lock is free:
+ * A request fits if the lock is free.  In a store that reads the share of a request (the table of
+ * threads), it also fits beside others that share the lock: `limit` is 0, or the permits in use and
+ * `weight` are at most `limit`.  The queue is that of the waiters.
  *
- *  WILL_GRANT   it grants the lock to the first waiter: a PUSH with YES and a fence
+ * The number of a NO to JOIN or TRY says what the store does when the first waiter fits:
+ *
+ *  WILL_GRANT   it grants the lock to that waiter, and to the next as long as one fits: a PUSH with
+ *               YES and a fence
  *  WILL_PUSH    it says when a TRY may succeed: a PUSH with NO
  *  WILL_NOT     it pushes nothing: send TRY from time to time
  *

@@ -453,8 +453,8 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * `id` is for bowline_break.  `waiting` is the same in all.
  * A snapshot: holds may end and begin before it is read.  Of more than 64 holds it is made in
  * several steps: a hold that lasts during all of them is in it, one that begins or ends meanwhile
- * may be.  At most about 16,000 are read.  Only protocol queue of Redis has locks with several
- * holders.
+ * may be.  At most about 16,000 are read.  Of thread: they are all, in the order in which they
+ * began, and have no id.
  * Set the size field of ret[0]; the others get it.  max 0: only counts, `ret` may be NULL.  Blocks
  * as bowline_release, for each step.  Any thread. */
 BOWLINE_API int bowline_holders(bowline_client *client, const char *name, bowline_holder ret[],

@@ -219,7 +219,9 @@ static int end_query_of_all(bwl_operation *operation, bowline_holder ret[], size
         return bwl_report(operation, reterr);
     int count = holder_at(lock, 0, &holder, reterr);
     for (size_t i = 0; count > 0 && i < (size_t)count && i < max; i++) {
-        (void)holder_at(lock, i, &holder, NULL); /* the result is complete */
+        int now = holder_at(lock, i, &holder, NULL); /* the result is complete */
+        if ((size_t)now <= i)
+            return now; /* of thread: it is read now, and some have left */
         ret[i].size = sizeof ret[i];
         bwl_copy_holder(&ret[i], lock->base.name, &holder);
     }

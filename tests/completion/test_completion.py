@@ -163,7 +163,7 @@ def test_help_offers_its_topics(shell):
 
 
 def test_break_has_options_and_no_command(shell):
-    assert bare(shell("bowline break --")) == {"--yes", "--json", "--url", "--url-file", "--help"}
+    assert bare(shell("bowline break --")) == {"--id", "--yes", "--json", "--url", "--url-file", "--help"}
     assert shell("bowline break --url-file sec") == {"secret.url"}
 
 

@@ -92,8 +92,9 @@ static void play(const char *word, uint64_t *latest)
 {
     const char    *share = word + (*word < 'a') + 1, *has = word + strcspn(word, " =");
     bowline_holder seen    = { .size = sizeof seen };
+    bowline_holder all[8]  = { { .size = sizeof all[0] } };
     unsigned       i       = (unsigned)(share[-1] - 'a');
-    uint32_t       sharers = 0, permits = 0, waiting = 0;
+    uint32_t       sharers = 0, permits = 0, waiting = 0, listed = 0;
     bool           goes_on = false;
 
     if (*word != '-') {
@@ -111,6 +112,10 @@ static void play(const char *word, uint64_t *latest)
     if (*has++ != '=')
         return;
     assert_int_equal(bowline_who(clients[0], "n", &seen, NULL), BOWLINE_OK);
+    int count = bowline_holders(clients[0], "n", all, COUNT_OF(all), NULL);
+    assert_int_equal(count, seen.sharers > 0 ? (int)seen.sharers : seen.held);
+    for (int k = 0; k < count; k++)
+        listed += all[k].permits;
     for (i = 0; i < COUNT_OF(ops); i++) {
         goes_on = goes_on || holds[i] != NULL;
         if (ops[i] != NULL && has_ended(i % CLIENTS, ops[i])) {
@@ -127,7 +132,8 @@ static void play(const char *word, uint64_t *latest)
         sharers += weights[i] > 0;
     }
     assert_true(*has < 'a' && seen.left_ms == (seen.held ? INT64_MAX : 0) && !seen.foreign);
-    assert_true(seen.sharers == sharers && seen.permits == permits && seen.waiting == waiting);
+    assert_true(seen.sharers == sharers && seen.permits == permits && listed == permits &&
+                seen.waiting == waiting);
     assert_true(goes_on ? seen.fence == *latest : !seen.held || seen.fence > *latest);
     *latest = seen.held ? seen.fence : *latest;
 }

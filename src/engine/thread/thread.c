@@ -433,6 +433,29 @@ static int thread_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *
     return BWL_OK;
 }
 
+/* The line may have changed since the last call. */
+static int thread_who_nth(bwl_engine_lock *lock, size_t nth, bwl_holder *ret_holder,
+                          bwl_fault *fault)
+{
+    const node *p = lock->part;
+
+    (void)fault; /* nothing can go wrong */
+    table       *t     = latched(lock);
+    const entry *e     = *find(t, lock, p->hash);
+    int          count = e != NULL ? (int)e->holders : 0;
+    if (nth < (size_t)count) {
+        p = e->first;
+        for (size_t i = 0; i < nth; i++)
+            p = p->next;
+        describe(e, ret_holder);
+        ret_holder->sharers = p->share.weight > 0;
+        ret_holder->permits = p->share.weight;
+        ret_holder->limit   = p->share.limit;
+    }
+    (void)pthread_mutex_unlock(&t->latch);
+    return count;
+}
+
 /* A step is a part of the buckets.  When the table grows, an entry moves to a bucket that is not
  * before its old one, so none that stays is left out. */
 static bool thread_list(bwl_engine_lock *lock)
@@ -458,17 +481,18 @@ static bool thread_list(bwl_engine_lock *lock)
 }
 
 const bwl_engine bwl_thread_engine = {
-    .scheme     = "thread",
-    .url_prefix = "thread:",
-    .kind       = BWL_ENGINE_THREAD,
-    .protocol   = &bwl_sharing_ticket,
-    .lock_size  = sizeof(node),
-    .open       = thread_open,
-    .close      = thread_close,
-    .prepare    = thread_prepare,
-    .send       = thread_send,
-    .forget     = thread_forget,
-    .woken      = thread_woken,
-    .view.who   = thread_who,
-    .view.list  = thread_list,
+    .scheme       = "thread",
+    .url_prefix   = "thread:",
+    .kind         = BWL_ENGINE_THREAD,
+    .protocol     = &bwl_sharing_ticket,
+    .lock_size    = sizeof(node),
+    .open         = thread_open,
+    .close        = thread_close,
+    .prepare      = thread_prepare,
+    .send         = thread_send,
+    .forget       = thread_forget,
+    .woken        = thread_woken,
+    .view.who     = thread_who,
+    .view.who_nth = thread_who_nth,
+    .view.list    = thread_list,
 };

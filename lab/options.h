@@ -16,7 +16,7 @@
     X(TRY, "try", "PROTOCOL", "find the smallest budget of faults that breaks each invariant") \
     X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")       \
     X(MATRIX, "matrix", "[PROTOCOL...]", "print a table of protocols by faults")               \
-    X(RUN, "run", "[SCENARIO...]", "visit every state of the scenarios, breadth first")        \
+    X(RUN, "run", "[SCENARIO|FILE...]", "visit every state of the scenarios, breadth first")   \
     X(WALK, "walk", "[SCENARIO...]", "take random walks, if there are too many states")        \
     X(SERVERS, "servers", "[SCENARIO...]", "visit every state of a lock on several servers")
 

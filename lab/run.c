@@ -146,7 +146,8 @@ static bool find_twin(const char *path, const char *name, const bwl_scenario *wo
     bwl_scenario twin;
 
     if (!bwl_subject_find(file.of, &twin, fault)) {
-        (void)bwl_complain(fault[0], fault[1].of, fault[2].of);
+        (void)bwl_complain(bwl_say("%s: its twin %s is of no use", bwl_shown(path).of, name),
+                           bwl_say("%s: %s", fault[0].of, fault[1].of).of, fault[2].of);
         return false;
     }
     *ret_twin                            = *world;

@@ -94,6 +94,8 @@ static const bwl_translation list[] = {
     { "a label", "一个标签" },
     { "a number of tries, at least 1", "重试次数，至少 1" },
     { "? or another test behind or", "?，或者 or 加另一个判断" },
+    { "lab: comes before the first section, as all settings do",
+      "lab: 和所有设置一样，写在第一节之前" },
     { "a label of your own", "你自己取的标签" },
     { "a label that the section does not have yet", "这一节里还没有的标签" },
     { "the end of the line", "行尾" },

@@ -15,6 +15,7 @@ static const bwl_translation list[] = {
     { "type: --set 'lease 5s skew 3s', or bowline lab --help format",
       "请输入：--set 'lease 5s skew 3s'，或 bowline lab --help format" },
     { " -- BUT it breaks with %s too", "——但 %s 也会打破它" },
+    { "%s: its twin %s is of no use", "%s：它的对照 %s 用不了" },
     { " -- BUT no client gets the lock, which proves nothing",
       "——但没有客户端得到锁，这什么也证明不了" },
     { "%s:%u: the script of this EVAL is wrong", "%s:%u：这个 EVAL 的脚本有错" },

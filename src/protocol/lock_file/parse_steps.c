@@ -332,6 +332,9 @@ static bool take_label(bwl_parser *p)
                                   "%.*s: is no section: did you mean %s:? (a label needs another "
                                   "name)",
                                   (int)p->scan.token.size, p->scan.token.at, meant);
+    if (bwl_parse_is_word(&p->scan.token, "lab"))
+        return bwl_lock_scan_fail(&p->scan, &p->scan.token,
+                                  "lab: comes before the first section, as all settings do");
     if (bwl_parse_is_reserved(p) || bwl_parse_is_command(p))
         return bwl_parse_expected(p, "a label of your own");
     for (unsigned i = 0; i < p->labels_count; i++)

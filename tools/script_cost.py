@@ -35,6 +35,7 @@ BEGIN, END = "<!-- script cost -->", "<!-- end -->"
 # As bowline writes them: 28 bytes of value; value, nonce, push channel and TTL of an entry in the queue.
 LOCK = "bowline:{bench}"
 KEYS = [LOCK, f"{LOCK}:bwl.q", f"{LOCK}:bwl.b", "bowline:f"]
+SHARERS = f"{LOCK}:bwl.h"
 TICKET = 1_700_000_000_000_000
 
 
@@ -46,8 +47,8 @@ def channel_of(who):
     return f"bowline:i:{'c' * 21}{who}"
 
 
-def member_of(who):
-    return f"{value_of(who)} 1.000000000000000{who} {channel_of(who)} 2000"
+def member_of(who, wish=""):
+    return f"{value_of(who)} 1.000000000000000{who}{wish} {channel_of(who)} 2000"
 
 
 class Server:
@@ -98,13 +99,17 @@ class Server:
         self.process.wait()
 
 
-def state(is_held, count):
-    """Commands: a lock, and so many live waiters in its queue."""
-    commands = [["DEL", *KEYS[:3]], ["SET", KEYS[3], TICKET + 1000]]
-    if is_held:
+def state(held, count, wish=""):
+    """Commands: a lock, and so many live waiters in its queue. held: False, True, or how many share it."""
+    commands = [["DEL", *KEYS[:3], SHARERS], ["SET", KEYS[3], TICKET + 1000]]
+    if held is True:
         commands.append(["SET", LOCK, value_of(0), "PX", 30000])
+    elif held:
+        ends = int(time.time() * 1000) + 30000
+        shares = [item for who in range(held) for item in (ends + who, value_of(who) if who == 0 else f"b1:{who:025}")]
+        commands += [["SET", LOCK, f"b1:~{TICKET}", "PX", 30000], ["ZADD", SHARERS, *shares], ["PEXPIRE", SHARERS, 30000]]
     for who in range(1, count + 1):
-        commands.append(["ZADD", KEYS[1], TICKET + who, member_of(who)])
+        commands.append(["ZADD", KEYS[1], TICKET + who, member_of(who, wish)])
         commands.append(["HSET", KEYS[2], value_of(who), int(time.time() * 1000)])
     if count:
         commands += [["PEXPIRE", KEYS[1], 60000], ["PEXPIRE", KEYS[2], 60000]]
@@ -120,9 +125,15 @@ def heartbeat(who):
     return [*KEYS, value_of(who), "SPUBLISH", TICKET + who, member_of(who)]
 
 
-RELEASE = [*KEYS, value_of(0), "SPUBLISH"]
+def share(who, limit=0):
+    return [*KEYS, SHARERS, value_of(who), 30000, "SPUBLISH", member_of(who, f"+1/{limit}"), 0, 0, 1, limit]
 
-# case: (script, keys, whether the lock is held, waiters, keys and arguments)
+
+RELEASE = [*KEYS, value_of(0), "SPUBLISH"]
+LEAVE = [*KEYS, SHARERS, value_of(0), "SPUBLISH", 1]
+EXTEND = [*KEYS, SHARERS, value_of(0), 30000, "SPUBLISH", 1, TICKET]
+
+# case: (script, keys, whether the lock is held or how many share it, waiters, keys and arguments, what the waiters want)
 CASES = {
     "acquire of a free lock": ("queue_join", 4, False, 0, join(1)),
     "acquire, and the lock is held": ("queue_join", 4, True, 0, join(1)),
@@ -134,28 +145,38 @@ CASES = {
     "release to the first of three": ("queue_release", 4, True, 3, RELEASE),
     "confirmation, renewal": ("extend_if_mine", 1, True, 0, [LOCK, value_of(0), 30000]),
     "cancel of the third waiter": ("queue_cancel", 4, True, 3, [*KEYS, value_of(3), "SPUBLISH", member_of(3)]),
+    "share of a free lock": ("share_join", 5, False, 0, share(1)),
+    "share beside one": ("share_join", 5, 1, 0, share(1)),
+    "share beside 1,000": ("share_join", 5, 1000, 0, share(1)),
+    "one permit beside 1,000": ("share_join", 5, 1000, 0, share(1, 2000)),
+    "leave of the only share": ("share_leave", 5, 1, 0, LEAVE),
+    "leave of one of two": ("share_leave", 5, 2, 0, LEAVE),
+    "leave of one of 1,000": ("share_leave", 5, 1000, 0, LEAVE),
+    "renewal of one of two": ("share_extend", 5, 2, 0, EXTEND),
+    "release to three that share": ("queue_release", 4, True, 3, RELEASE, "+1/0"),
 }
+PAIRS = {"exclusive": ("acquire of a free lock", "release without a waiter"), "shared": ("share of a free lock", "leave of the only share")}
 
 
 def texts_of(revision):
     """{script: its text as sent} of this tree, or of a revision."""
-    names = {script for script, *_ in CASES.values()}
     if revision is None:
-        return {name: text_of(ROOT / SCRIPTS / f"{name}.lua") for name in names}
+        return texts_in(ROOT / SCRIPTS)
     with tempfile.TemporaryDirectory() as root:
         archive = subprocess.run(["git", "-C", ROOT, "archive", revision, SCRIPTS], capture_output=True, check=False)
         if archive.returncode != 0:
             sys.exit(f"script_cost.py: revision {revision} cannot be read: {archive.stderr.decode().strip()}")
         subprocess.run(["tar", "-x", "-C", root], input=archive.stdout, check=True)
-        return {name: text_of(pathlib.Path(root) / SCRIPTS / f"{name}.lua") for name in names}
+        return texts_in(pathlib.Path(root) / SCRIPTS)
 
 
-def text_of(path):
-    return lua2h.wire_text(lua2h.with_parts(path), path.name)
+def texts_in(directory):
+    paths = {script: directory / f"{script}.lua" for script, *_ in CASES.values()}
+    return {script: lua2h.wire_text(lua2h.with_parts(path), path.name) for script, path in paths.items() if path.exists()}
 
 
 def command_of(case, text, sha):
-    _, keys, _, _, words = CASES[case]
+    _, keys, _, _, words, *_ = CASES[case]
     if case.startswith("heartbeat") and "ARGV[4]" not in text:
         words = words[:6] + words[7:]
     return ["EVALSHA", sha, keys, *words]
@@ -171,7 +192,7 @@ def calls_of(server, case, command):
 
 
 def prepare(server, case):
-    commands = state(*CASES[case][2:4])
+    commands = state(*CASES[case][2:4], *CASES[case][5:])
     server.send(*commands)
     for _ in commands:
         server.reply()
@@ -199,8 +220,9 @@ def measure(server, texts, rounds):
     figures = {}
     for case, (script, *_) in CASES.items():
         print(case, file=sys.stderr)
-        shas = {revision: server.call("SCRIPT", "LOAD", its[script]) for revision, its in texts.items()}
-        commands = {revision: command_of(case, its[script], shas[revision]) for revision, its in texts.items()}
+        known = {revision: its[script] for revision, its in texts.items() if script in its}
+        shas = {revision: server.call("SCRIPT", "LOAD", text) for revision, text in known.items()}
+        commands = {revision: command_of(case, text, shas[revision]) for revision, text in known.items()}
         times = {}
         for is_cold in (False, True):
             for _ in range(rounds if is_cold else 4 * rounds):
@@ -220,10 +242,14 @@ def table(figures, before):
     for case, its in figures.items():
         calls, warm, cold = its[None]
         line = f"| {case} | {calls} | {warm:.1f} | {cold:.0f} |"
-        if before:
+        if before and before not in its:
+            line += " | | | | |"
+        elif before:
             old_calls, old_warm, old_cold = its[before]
             line += f" {old_calls} | {old_warm:.1f} | {old_cold:.0f} | {warm / old_warm:.2f} | {cold / old_cold:.2f} |"
         lines.append(line)
+    warm = {pair: sum(figures[case][None][1] for case in cases) for pair, cases in PAIRS.items()}
+    lines += ["", f"A shared pair takes {warm['shared'] / warm['exclusive']:.2f} of the time of an exclusive pair (warm)."]
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,7 @@ A block of commands and their output follows a line that names its terminal:
 The terminals of a page are interactive shells in one new directory. The default of BOWLINE_URL is a directory of locks there.
 
     <!-- terminal: 1, until: CONDITION -->   the last command goes on; CONDITION is a command that succeeds once it has come so far
+    <!-- terminal: 1, after: CONDITION -->   nothing is typed before CONDITION holds
     <!-- terminal: 1, goes on -->            first the rest of the output of that command
 
 What differs between two runs (users, hosts, processes, times, fences) does not count as a difference, and a page keeps the
@@ -200,6 +201,13 @@ class World:
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return done.returncode == 0
 
+    def wait(self, condition):
+        end = time.monotonic() + LIMIT_S
+        while not self.holds(condition):
+            if time.monotonic() > end:
+                raise ValueError(f"{condition} did not come")
+            time.sleep(0.05)
+
 
 def commands_of(body):
     """The parts of a block: a command, which may have further lines behind `> `, and its output. The first has no command."""
@@ -219,6 +227,8 @@ def play(world, head, body):
     """The block as it is now."""
     name, _, rest = head.partition(", ")
     terminal, until = world.terminal(name), rest.partition("until: ")[2]
+    if rest.startswith("after: "):
+        world.wait(rest.partition(": ")[2])
     parts, made = commands_of(body), ""
     for at, (command, old) in enumerate(parts):
         if command is None and rest != "goes on":

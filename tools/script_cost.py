@@ -104,10 +104,12 @@ def state(held, count, wish=""):
     commands = [["DEL", *KEYS[:3], SHARERS], ["SET", KEYS[3], TICKET + 1000]]
     if held is True:
         commands.append(["SET", LOCK, value_of(0), "PX", 30000])
+    elif held == 1:
+        commands.append(["SET", LOCK, f"b1:~{TICKET} {value_of(0)}", "PX", 30000])
     elif held:
-        ends = int(time.time() * 1000) + 30000
+        ends = int(time.time() * 1000) + 20000
         shares = [item for who in range(held) for item in (ends + who, value_of(who) if who == 0 else f"b1:{who:025}")]
-        commands += [["SET", LOCK, f"b1:~{TICKET}", "PX", 30000], ["ZADD", SHARERS, *shares], ["PEXPIRE", SHARERS, 30000]]
+        commands += [["SET", LOCK, f"b1:~{TICKET}", "PXAT", ends + held - 1], ["ZADD", SHARERS, *shares], ["PEXPIREAT", SHARERS, ends + held - 1]]
     for who in range(1, count + 1):
         commands.append(["ZADD", KEYS[1], TICKET + who, member_of(who, wish)])
         commands.append(["HSET", KEYS[2], value_of(who), int(time.time() * 1000)])
@@ -147,15 +149,21 @@ CASES = {
     "cancel of the third waiter": ("queue_cancel", 4, True, 3, [*KEYS, value_of(3), "SPUBLISH", member_of(3)]),
     "share of a free lock": ("share_join", 5, False, 0, share(1)),
     "share beside one": ("share_join", 5, 1, 0, share(1)),
+    "share beside two": ("share_join", 5, 2, 0, share(1)),
     "share beside 1,000": ("share_join", 5, 1000, 0, share(1)),
     "one permit beside 1,000": ("share_join", 5, 1000, 0, share(1, 2000)),
     "leave of the only share": ("share_leave", 5, 1, 0, LEAVE),
     "leave of one of two": ("share_leave", 5, 2, 0, LEAVE),
     "leave of one of 1,000": ("share_leave", 5, 1000, 0, LEAVE),
+    "renewal of the only share": ("share_extend", 5, 1, 0, EXTEND),
     "renewal of one of two": ("share_extend", 5, 2, 0, EXTEND),
     "release to three that share": ("queue_release", 4, True, 3, RELEASE, "+1/0"),
 }
-PAIRS = {"exclusive": ("acquire of a free lock", "release without a waiter"), "shared": ("share of a free lock", "leave of the only share")}
+EXCLUSIVE = ("acquire of a free lock", "release without a waiter")
+PAIRS = {
+    "A shared pair of the only client": ("share of a free lock", "leave of the only share"),
+    "A shared pair beside a share": ("share beside two", "leave of one of two"),
+}
 
 
 def texts_of(revision):
@@ -237,18 +245,19 @@ def measure(server, texts, rounds):
     return figures
 
 
-def pair_ratio(server, texts, rounds):
-    """A shared pair beside an exclusive one, in turns."""
-    times = {pair: [] for pair in PAIRS}
+def pair_ratios(server, texts, rounds):
+    """Shared pairs beside an exclusive one, in turns."""
+    pairs = {None: EXCLUSIVE, **PAIRS}
+    times = {pair: [] for pair in pairs}
     shas = {script: server.call("SCRIPT", "LOAD", text) for script, text in texts.items()}
     for _ in range(4 * rounds):
-        for pair, cases in PAIRS.items():
+        for pair, cases in pairs.items():
             scripts = [CASES[case][0] for case in cases]
             times[pair].append(sum(
                 time_of(server, case, shas[script], command_of(case, texts[script], shas[script]), False)
                 for case, script in zip(cases, scripts)
             ))
-    return middle(times["shared"], False) / middle(times["exclusive"], False)
+    return {pair: middle(times[pair], False) / middle(times[None], False) for pair in PAIRS}
 
 
 def table(figures, before):
@@ -281,9 +290,9 @@ def main(words):
             subscriber.connect(f"{root}/redis.sock")
             subscriber.sendall(f"SSUBSCRIBE {' '.join(channel_of(who) for who in range(1, 5))}\r\n".encode())
             subscriber.recv(1)
-            ratio = pair_ratio(server, texts[None], options.rounds)
+            ratios = pair_ratios(server, texts[None], options.rounds)
             text = table(measure(server, texts, options.rounds), options.before)
-            text += f"\nA shared pair takes {ratio:.2f} of the time of an exclusive pair (warm, in turns).\n"
+            text += "".join(f"\n{pair} takes {ratio:.2f} of the time of an exclusive pair (warm, in turns).\n" for pair, ratio in ratios.items())
         finally:
             server.stop()
     if options.write is None:

@@ -305,10 +305,11 @@ static void leave(script *s)
         return;
     }
     if (how.gate != 0 && !queue && bwl_share_of(s, s->q->token).weight == 1) {
-        had = bwl_share_remove(s, s->q->token);
+        bwl_ms last = bwl_model_gate_ends(&s->r->data);
+        had         = bwl_share_remove(s, s->q->token);
         if (had && !bwl_model_exists(s->r, BWL_MODEL_SHARERS))
             (void)bwl_model_remove(s->r, BWL_MODEL_LOCK);
-        else if (had)
+        else if (had && bwl_model_gate_ends(&s->r->data) != last)
             bwl_share_keep_gate(s);
         bwl_queue_say(s, had ? BWL_YES : BWL_NO, 0);
         return;

@@ -59,8 +59,13 @@ static bool owns(model_call *call, size_t keys)
         return false;
     model_text text = model_bytes_text(&value->as.string);
     if (keys >= SHARES_KEY && text.size >= sizeof gate - 1 &&
-        memcmp(text.at, gate, sizeof gate - 1) == 0)
-        return shares(call, keys);
+        memcmp(text.at, gate, sizeof gate - 1) == 0) {
+        const char *blank = memchr(text.at, ' ', text.size);
+        if (blank == NULL)
+            return shares(call, keys);
+        size_t before = (size_t)(blank + 1 - text.at); /* a gate of one has its value behind it */
+        text          = (model_text){ .at = blank + 1, .size = text.size - before };
+    }
     return model_text_equal(text, call->argv[3 + keys]);
 }
 

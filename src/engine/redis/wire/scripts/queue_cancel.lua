@@ -13,7 +13,7 @@ local problem = wrong(2)
 if problem then return problem end
 local gate = gate_of(v)
 local now = gate and clock()
-local waiting, used = gate and redis.call('ZCARD', KEYS[2]), gate and in_use(now)
+local waiting, used = gate and redis.call('ZCARD', KEYS[2]), gate and in_use(now, v)
 local gone = redis.call('ZREM', KEYS[2], unpack(ARGV, 3))
 redis.call('HDEL', KEYS[3], ARGV[1])
 if used and gone > 0 then

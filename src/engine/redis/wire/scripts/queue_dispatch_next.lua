@@ -11,5 +11,5 @@ local gate = gate_of(v)
 if v and not gate then return 1 end
 if not gate then return pass(ARGV[1], redis.pcall('ZCARD', KEYS[2])) end
 local now = clock()
-local used = in_use(now)
+local used = in_use(now, v)
 return used and (serve(nil, ARGV[1], nil, now, redis.call('ZCARD', KEYS[2]), nil, gate, used)) or 1

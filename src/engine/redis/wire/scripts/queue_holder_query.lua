@@ -8,7 +8,10 @@ local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end
 local session, who, sharers, permits = string.match(value, '^b1:([%w_-]+)$'), {}, 0, 0
-if string.sub(value, 1, 4) == 'b1:~' then
+local only = string.match(value, '^b1:~%d+ b1:([%w_-]+)$')
+if only then
+  session, sharers, permits = only, 1, 1
+elseif string.sub(value, 1, 4) == 'b1:~' then
   local key = string.sub(KEYS[2], 1, -2) .. 'h'
   permits = redis.pcall('ZCARD', key)
   if type(permits) ~= 'number' then permits = 0 end

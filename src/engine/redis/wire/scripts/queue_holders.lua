@@ -24,9 +24,13 @@ local function add(one, permits, left, fence)
   for _, item in ipairs(row) do r[#r + 1] = item end
 end
 if #value == 28 and string.match(value, '^b1:[%w_-]+$') then add(value, 0, r[2], nil) end
-local gate = string.match(value, '^b1:~(%d+)$')
+local gate, only = string.match(value, '^b1:~(%d+) ?(%S*)$')
 if not gate then return r end
 local fence = string.format('%.0f', gate * 1024)
+if only ~= '' then
+  if #only == 28 then add(only, 1, r[2], fence) end
+  return r
+end
 local from, skip = tonumber(ARGV[2]), tonumber(ARGV[3])
 if from <= now then from, skip = now + 1, 0 end
 -- A hold has up to 256 members of the same score, next to each other.

@@ -8,6 +8,12 @@ if type(v) == 'table' then return string.sub(v.err, 1, 9) == 'WRONGTYPE' and -1 
 if not v then return 0 end
 if v ~= ARGV[1] then
   if string.sub(v, 1, 4) ~= 'b1:~' then return -1 end
+  local only = string.match(v, ' (.+)$')
+  if only == ARGV[1] then
+    redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2])))
+    return 1
+  end
+  if only then return -1 end
   local t = redis.call('TIME')
   local ends = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
   local items = { ends, ARGV[1] }

@@ -10,7 +10,7 @@ local sharers = KEYS[5]
 local v = read()
 -- @include queue_mine.lua
 local now, gate = clock(), gate_of(v)
-local used = gate and in_use(now)
+local used = gate and in_use(now, v)
 local ends = gate and redis.call('ZSCORE', KEYS[5], ARGV[1])
 if ends then return { 'MINE', tonumber(gate), math.floor(ends - now / 1000) } end
 local problem = wrong(2)

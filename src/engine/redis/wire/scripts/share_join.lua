@@ -5,28 +5,37 @@
 -- A number: we share the lock, with this fence, for the lease.  BUSY, PTTL, and as queue_join.  CLAIMED, FULL,
 -- QUEUED: as queue_join; a QUEUED that is first gets the ms until the next of the others ends.
 -- The usual cases come before the functions: to create them costs as much as the case itself.  Nobody has the
--- lock, or it is shared by any number, and nobody waits.
-if redis.call('EXISTS', KEYS[2]) == 0 and ARGV[7] == '1' then
+-- lock, which becomes a gate of one, or it is shared by any number; and nobody waits.
+local keys = ARGV[7] == '1' and redis.call('EXISTS', KEYS[2], KEYS[1])
+if keys == 0 then
+  local f = redis.pcall('INCR', KEYS[4])
+  if type(f) == 'number' and f >= 1e15 and f < 2^53 then
+    redis.call('SET', KEYS[1], string.format('b1:~%.0f %s', f, ARGV[1]), 'PX', ARGV[2])
+    return f
+  end
+elseif keys == 1 and ARGV[8] == '0' then
   local v = redis.pcall('GET', KEYS[1])
-  local count = type(v) == 'string' and ARGV[8] == '0' and string.match(v, '^b1:~(%d+)$')
-  local f = not v and redis.pcall('INCR', KEYS[4])
-  local is_new = type(f) == 'number' and f >= 1e15 and f < 2^53
-  if count or is_new then
-    local t = redis.call('TIME')
-    local ends = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
-    local last
-    if is_new then
+  local count, only = string.match(type(v) == 'string' and v or '', '^b1:~(%d+) ?(%S*)$')
+  local left = only and only ~= '' and redis.call('PTTL', KEYS[1]) or 0
+  if count and left >= 0 then
+    local t, lease = redis.call('TIME'), tonumber(ARGV[2])
+    local now = t[1] * 1000 + math.floor(t[2] / 1000)
+    local ends = string.format('%.0f', now + lease)
+    if only ~= '' then
+      local last = string.format('%.0f', now + math.max(left, lease))
       redis.call('DEL', KEYS[5])
+      redis.call('ZADD', KEYS[5], string.format('%.0f', now + left), only, ends, ARGV[1])
+      redis.call('SET', KEYS[1], 'b1:~' .. count, 'PXAT', last)
+      redis.call('PEXPIREAT', KEYS[5], last)
     else
-      last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
+      local last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
+      redis.call('ZADD', KEYS[5], ends, ARGV[1])
+      if not last or tonumber(last) < now + lease then
+        redis.call('PEXPIREAT', KEYS[5], ends)
+        redis.call('PEXPIREAT', KEYS[1], ends)
+      end
     end
-    redis.call('ZADD', KEYS[5], ends, ARGV[1])
-    if is_new then redis.call('SET', KEYS[1], string.format('b1:~%.0f', f), 'PXAT', ends) end
-    if not last or tonumber(last) < tonumber(ends) then
-      redis.call('PEXPIREAT', KEYS[5], ends)
-      if count then redis.call('PEXPIREAT', KEYS[1], ends) end
-    end
-    return f or tonumber(count)
+    return tonumber(count)
   end
 end
 local sharers = KEYS[5]
@@ -42,7 +51,7 @@ local v, gate, used, waiting
 local function look()
   v, waiting = read(), redis.call('ZCARD', KEYS[2])
   gate = gate_of(v)
-  used = gate and in_use(now) or 0
+  used = gate and in_use(now, v) or 0
 end
 look()
 if not v and not waits and waiting > 0 then

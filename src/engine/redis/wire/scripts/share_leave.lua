@@ -6,15 +6,15 @@
 local v = redis.pcall('GET', KEYS[1])
 local is_gate = type(v) == 'string' and string.sub(v, 1, 4) == 'b1:~'
 if is_gate and ARGV[3] == '1' and redis.call('EXISTS', KEYS[2]) == 0 then
+  local only = string.match(v, ' (.+)$')
+  if only then return only == ARGV[1] and redis.call('DEL', KEYS[1]) or 0 end
   local two = redis.call('ZRANGE', KEYS[5], -2, -1, 'WITHSCORES') -- the last of the others is one of these
   if redis.call('ZREM', KEYS[5], ARGV[1]) == 0 then return 0 end
-  local last = two[4]
-  if not last or two[3] == ARGV[1] then last = two[1] ~= ARGV[1] and two[2] end
-  if last then
-    redis.call('PEXPIREAT', KEYS[1], last)
-    redis.call('PEXPIREAT', KEYS[5], last)
-  else
+  if not two[4] and two[1] == ARGV[1] then
     redis.call('DEL', KEYS[1])
+  elseif two[3] == ARGV[1] and two[2] ~= two[4] then
+    redis.call('PEXPIREAT', KEYS[1], two[2])
+    redis.call('PEXPIREAT', KEYS[5], two[2])
   end
   return 1
 end
@@ -31,7 +31,7 @@ if ARGV[4] then had = redis.call('ZREM', KEYS[2], unpack(ARGV, 4)) end
 waiting = waiting - had
 redis.pcall('HDEL', KEYS[3], ARGV[1])
 if is_gate then
-  local used = in_use(now)
+  local used = in_use(now, v)
   local left = redis.call('ZREM', KEYS[5], unpack(members(ARGV[1], tonumber(ARGV[3]))))
   local served = serve(nil, ARGV[2], nil, now, waiting, nil, gate_of(v), used - left)
   had = had + left

@@ -11,7 +11,7 @@ import re
 import sys
 
 PARTS = {
-    "run": ["DESCRIPTION", "OPTIONS", "SHARED HOLDS AND PERMITS", "ONCE PER PERIOD", "METRICS", "STOPPING"],
+    "run": ["DESCRIPTION", "OPTIONS", "SHARED HOLDS AND PERMITS", "SEVERAL NAMES", "ONCE PER PERIOD", "METRICS", "STOPPING"],
     "hold": ["HOLD", "TICKETS"], "release": ["HOLD"], "who": ["WHO"], "ls": ["LS"], "top": ["TOP"],
     "watch": ["WATCH"], "break": ["BREAK"], "fence": ["FENCES"], "caps": ["CAPABILITIES"], "acl": ["ACL"], "doctor": ["DOCTOR"],
     "version": ["VERSION"],

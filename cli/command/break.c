@@ -153,7 +153,7 @@ static int choose_share(break_job *j, failure *reterr)
 /* Several clients share it, and none is chosen.  Returns the exit code, or below 0. */
 static int show_shares(const break_job *j, failure *reterr)
 {
-    if (!j->look.options.is_confirmed && j->look.options.wants_json) {
+    if (!j->look.options.look.is_confirmed && j->look.options.wants_json) {
         write_event(j, "held", NULL);
         return EXIT_CHANGED;
     }
@@ -244,11 +244,11 @@ static int break_lock(break_job *j, failure *reterr)
         return show_shares(j, reterr);
     if (j->holder.id == 0)
         return cannot_break(j, reterr);
-    if (j->look.options.wants_json && !j->look.options.is_confirmed) {
+    if (j->look.options.wants_json && !j->look.options.look.is_confirmed) {
         write_event(j, j->holder.done != 0 ? "done" : "held", NULL);
         return EXIT_CHANGED;
     }
-    int answer = j->look.options.is_confirmed ? 1 : confirm(j, reterr);
+    int answer = j->look.options.look.is_confirmed ? 1 : confirm(j, reterr);
     if (answer <= 0)
         return answer < 0 ? -1 : EXIT_CHANGED;
     int status = bowline_break(j->look.client, j->look.options.name, j->holder.id, &error);

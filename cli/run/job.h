@@ -9,6 +9,7 @@
 #include "cli/run/guard.h"
 #include "cli/run/loop.h"
 #include "cli/run/metrics.h"
+#include "cli/run/others.h"
 #include "cli/settings/config.h"
 #include "cli/settings/options.h"
 #include "cli/text/json.h"
@@ -35,6 +36,13 @@ typedef struct ending {
     family_known       known;
 } ending;
 
+typedef struct loss_report {
+    bool        is_lost;
+    bool        is_taken; /* the store reports another holder */
+    words       why;
+    const char *name; /* of the lock */
+} loss_report;
+
 typedef struct job {
     run_options     options;
     settings        settings;
@@ -45,9 +53,10 @@ typedef struct job {
     guard           guard;
     bowline_client *client;
     bowline_client *query_client; /* holder queries while waiting; NULL: use client */
-    bowline_hold   *hold;
-    bowline_holder  other; /* of the last query */
-    uint64_t        lock;  /* hash of the lock: nested.h */
+    bowline_hold   *hold;         /* of NAME */
+    others          others;       /* held together with it */
+    bowline_holder  other;        /* of the last query */
+    uint64_t        lock;         /* hash of the lock: nested.h */
     int64_t         began_at;
     int64_t         held_at;
     int64_t         expected_until; /* end of the hold at the last check */
@@ -57,16 +66,20 @@ typedef struct job {
     interrupt       interrupt;
     bool            stop_is_for_group; /* Ctrl-Z, sent to the process group of bowline */
     bool            server_is_silent;  /* the wait has ended without it */
-    bool            was_lost;
-    bool            was_taken; /* lost because the store reports another holder */
-    words           lost_why;
+    loss_report     loss;
 } job;
+
+/* Of all holds, the one that ends first. */
+static inline bowline_hold *job_hold(const job *j)
+{
+    return others_first_to_end(&j->others, &j->options, j->hold);
+}
 
 /* Time until the hold ends or --max-hold is reached.  Only bowline enforces --max-hold: the library
  * renews until the command has ended. */
 static inline int64_t job_left_ms(const job *j)
 {
-    int64_t left_ms     = bowline_hold_left_ms(j->hold);
+    int64_t left_ms     = bowline_hold_left_ms(job_hold(j));
     int64_t max_hold_ms = j->settings.max_hold_ms;
     int64_t held_ms     = loop_now() - j->held_at;
 

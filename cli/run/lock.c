@@ -145,15 +145,29 @@ int lock_open(job *j, failure *reterr)
     return 0;
 }
 
+/* The process that holds this name around this command, or 0. */
+static pid_t nested_around(const job *j, uint64_t *ret_lock, const char *name)
+{
+    *ret_lock = nested_lock(j->settings.url, name);
+    return nested_holder(*ret_lock);
+}
+
 static int check_nesting(job *j, failure *reterr)
 {
-    j->lock      = nested_lock(j->settings.url, j->options.name);
-    pid_t holder = nested_holder(j->lock);
+    const char *name   = j->options.name;
+    pid_t       holder = nested_around(j, &j->lock, name);
 
+    for (size_t i = 0; i < j->options.others.count; i++) {
+        pid_t its_holder = nested_around(j, &j->others.locks[i], j->options.others.names[i]);
+        if (holder != 0 || its_holder == 0)
+            continue;
+        holder = its_holder;
+        name   = j->options.others.names[i];
+    }
     if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT || imports(j))
         return 0;
     return failed(
-        reterr, words_of("%s was not acquired", j->options.name),
+        reterr, words_of("%s was not acquired", name),
         words_of("bowline, pid %d, holds it around this command, so the wait would never end",
                  (int)holder),
         words_of("remove this inner bowline %s, or use another name; not to wait, type: bowline %s "
@@ -204,7 +218,9 @@ typedef struct waiting {
     status_line        line;  /* on a terminal */
     words              found; /* of the last query: who holds the lock, or why that is unknown */
     bool               is_found;
-    bowline_operation *query; /* NULL: none is under way */
+    bowline_operation *query;         /* NULL: none is under way */
+    size_t             asked;         /* the number of the name that it asks for */
+    bool               is_of_another; /* the last query: another client holds it */
 } waiting;
 
 enum { FIRST_MS = 1000, LIVE_MS = 1000, LOG_MS = 60000 };
@@ -219,17 +235,20 @@ static bool is_this_process(const bowline_holder *holder)
 }
 
 /* As holder_words, or why the holder is unknown.  Frees the query, which has ended. */
-static words finish_query(job *j, bowline_operation *query, bool *ret_is_found)
+static words finish_query(job *j, waiting *w)
 {
     bowline_error error;
 
-    j->other      = (bowline_holder){ .size = sizeof j->other };
-    *ret_is_found = bowline_who_finish(&j->other, query, &error) == BOWLINE_OK;
-    if (!*ret_is_found)
+    j->other         = (bowline_holder){ .size = sizeof j->other };
+    w->is_found      = bowline_who_finish(&j->other, w->query, &error) == BOWLINE_OK;
+    w->query         = NULL;
+    w->is_of_another = false;
+    if (!w->is_found)
         return words_of("%s", error.text);
     if (j->other.held == 0 && j->other.done == 0)
         return words_of("no one holds it at this moment");
-    if (!is_this_process(&j->other))
+    w->is_of_another = !is_this_process(&j->other);
+    if (w->is_of_another)
         return holder_words(&j->other);
     if (strstr(j->settings.url, "sync=") != NULL)
         return words_of("granted to this process; waiting for the replicas that sync= asks for");
@@ -244,7 +263,7 @@ static void begin_query(job *j, waiting *w)
 
     if (w->query != NULL)
         return;
-    if (bowline_who_start(&w->query, client, j->options.name, &error) < 0) {
+    if (bowline_who_start(&w->query, client, names_at(&j->options, w->asked), &error) < 0) {
         w->found    = words_of("%s", error.text);
         w->is_found = false;
         w->next_at  = loop_now() + LIVE_MS;
@@ -265,10 +284,16 @@ static bool query_ended(job *j, waiting *w)
         (void)bowline_dispatch(client, 0, NULL);
     if (!bowline_operation_done(w->query))
         return false;
-    w->found         = finish_query(j, w->query, &w->is_found);
-    w->query         = NULL;
+    w->found         = finish_query(j, w);
     j->loop.other_fd = -1;
     return true;
+}
+
+/* The next query is about the next name, unless another client holds this one. */
+static void ask_for_next(const job *j, waiting *w)
+{
+    if (!w->is_of_another)
+        w->asked = (w->asked + 1) % names_count(&j->options);
 }
 
 static void end_query(job *j, waiting *w)
@@ -295,17 +320,32 @@ static void say_holder(waiting *w, const char *name)
         say_line("%s", text.text);
 }
 
-/* Who holds the lock that was not acquired.  A server that does not answer within LAST_MS delays
- * the end no longer: what it said before is written then. */
+/* True: the query has ended, before `until`. */
+static bool await_query(job *j, waiting *w, int64_t until)
+{
+    begin_query(j, w);
+    while (!query_ended(j, w)) {
+        if (w->query == NULL || loop_now() >= until)
+            return false;
+        loop_turn_until(&j->loop, until);
+    }
+    return true;
+}
+
+/* Who holds the lock that was not acquired, of several the first one that another client holds.  A
+ * server that does not answer within LAST_MS delays the end no longer: what it said before is
+ * written then. */
 static words last_holder(job *j, waiting *w)
 {
     int64_t until = loop_now() + (j->settings.wait_ms == BOWLINE_NO_WAIT ? ASK_MS : LAST_MS);
+    size_t  count = names_count(&j->options);
 
-    begin_query(j, w);
-    while (!query_ended(j, w) && w->query != NULL && loop_now() < until)
-        loop_turn_until(&j->loop, until);
+    for (size_t i = 0; i < count && await_query(j, w, until) && !w->is_of_another; i++)
+        ask_for_next(j, w);
     j->server_is_silent = w->query != NULL && !w->is_found;
     end_query(j, w);
+    if (count > 1 && w->is_of_another)
+        return words_of("%s: %s", names_at(&j->options, w->asked), w->found.text);
     return w->found;
 }
 
@@ -335,9 +375,8 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
 {
     failure is = {
         .code = EXIT_FAILED,
-        .what = words_of("%s was not acquired", j->options.name),
+        .what = words_of("%s not acquired", names_were(&j->options).text),
     };
-
     failure_explain(&is, error->text,
                     words_of("check the URL, from %s", j->settings.url_from.text));
     if (status == BOWLINE_DONE) {
@@ -350,7 +389,7 @@ static int acquire_failed(job *j, waiting *w, int status, const bowline_error *e
     } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
         is.code = EXIT_NOT_ACQUIRED;
         if (j->settings.wait_ms != BOWLINE_NO_WAIT)
-            is.what = words_of("%s was not acquired within %s", j->options.name,
+            is.what = words_of("%s not acquired within %s", names_were(&j->options).text,
                                words_of_duration(loop_now() - j->began_at).text);
         if ((!j->options.skips || j->options.verbose) && !j->options.quiet)
             is.why = last_holder(j, w);
@@ -370,7 +409,7 @@ static int acquire_late(job *j, waiting *w, bowline_operation *late, failure *re
     bowline_error error;
     failure       is = {
               .code = EXIT_NOT_ACQUIRED,
-              .what = words_of("%s was not acquired within %s", j->options.name,
+              .what = words_of("%s not acquired within %s", names_were(&j->options).text,
                                words_of_duration(loop_now() - j->began_at).text),
               .why  = w->found,
     };
@@ -439,7 +478,7 @@ static int check_descriptors(const job *j, failure *reterr)
     if (limit.rlim_cur != RLIM_INFINITY)
         why = words_of("%s: the limit of open files is %llu", why.text,
                        (unsigned long long)limit.rlim_cur);
-    return failed(reterr, words_of("%s was not acquired", j->options.name), why,
+    return failed(reterr, words_of("%s not acquired", names_were(&j->options).text), why,
                   words_of("type first: ulimit -n 64"));
 }
 
@@ -451,10 +490,41 @@ static int64_t once_ms(const period *p)
     return p->once_ms - slack_ms;
 }
 
+static int begin(bowline_operation **ret_op, const job *j, bowline_error *reterr)
+{
+    const char                    *names[1 + OTHERS_MAX];
+    const share                   *kind = &j->options.share;
+    const bowline_acquire_options *options =
+        BOWLINE_ACQUIRE(.wait_ms = j->settings.wait_ms, .max_hold_ms = max_hold_of(j),
+                        .lease_ms = j->settings.lease_ms, .once_ms = once_ms(&j->options.period),
+                        .at_least_ms = j->options.period.at_least_ms, .mode = kind->mode,
+                        .permits = kind->permits, .limit = kind->limit);
+
+    if (j->options.others.count == 0)
+        return bowline_acquire_start(ret_op, j->client, j->options.name, options, reterr);
+    for (size_t i = 0; i < names_count(&j->options); i++)
+        names[i] = names_at(&j->options, i);
+    return bowline_acquire_all_start(ret_op, j->client, names, names_count(&j->options), options,
+                                     reterr);
+}
+
+static int finish(job *j, bowline_operation *op, bowline_error *reterr)
+{
+    bowline_hold *holds[1 + OTHERS_MAX];
+
+    if (j->options.others.count == 0)
+        return bowline_acquire_finish(&j->hold, op, reterr);
+    int status = bowline_acquire_all_finish(holds, op, reterr);
+    if (status < 0)
+        return status;
+    j->hold = holds[0];
+    memcpy(j->others.holds, &holds[1], j->options.others.count * sizeof holds[0]);
+    return status;
+}
+
 static int take(job *j, failure *reterr)
 {
     const settings    *s     = &j->settings;
-    const share       *kind  = &j->options.share;
     waiting            w     = { 0 };
     int64_t            until = INT64_MAX;
     bowline_operation *op;
@@ -465,13 +535,7 @@ static int take(job *j, failure *reterr)
     job_event(j, "waiting");
     json_send();
     j->began_at = loop_now();
-    int status  = bowline_acquire_start(
-         &op, j->client, j->options.name,
-         BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
-                         .lease_ms = s->lease_ms, .once_ms = once_ms(&j->options.period),
-                         .at_least_ms = j->options.period.at_least_ms, .mode = kind->mode,
-                         .permits = kind->permits, .limit = kind->limit),
-         &error);
+    int status  = begin(&op, j, &error);
     if (status < 0)
         return acquire_failed(j, &w, status, &error, reterr);
     w.next_at = j->options.quiet ? INT64_MAX : loop_now() + FIRST_MS;
@@ -484,8 +548,11 @@ static int take(job *j, failure *reterr)
         lock_check_signals(j);
         if (loop_now() >= w.next_at && !bowline_operation_done(op) && j->ended_by == 0)
             begin_query(j, &w);
-        if (query_ended(j, &w))
-            say_holder(&w, j->options.name);
+        if (query_ended(j, &w)) {
+            if (w.is_of_another || j->options.others.count == 0)
+                say_holder(&w, names_at(&j->options, w.asked));
+            ask_for_next(j, &w);
+        }
     }
     end_query(j, &w);
     status_line_erase(&w.line);
@@ -496,7 +563,7 @@ static int take(job *j, failure *reterr)
     } else if (!bowline_operation_done(op)) {
         return acquire_late(j, &w, op, reterr);
     }
-    status = bowline_acquire_finish(&j->hold, op, &error);
+    status = finish(j, op, &error);
     if (status < 0)
         return j->ended_by != 0 ? 0 : acquire_failed(j, &w, status, &error, reterr);
     j->held_at = loop_now();
@@ -515,22 +582,45 @@ int lock_take(job *j, failure *reterr)
     return status;
 }
 
+static bool all_are_done(bowline_operation *const ops[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!bowline_operation_done(ops[i]))
+            return false;
+    return true;
+}
+
 int lock_release(job *j, bowline_error *reterr)
 {
-    bowline_operation *op;
-    int                status = bowline_release_start(&op, j->hold, reterr);
+    bowline_operation *ops[1 + OTHERS_MAX];
+    size_t             started = 0;
+    int                result  = bowline_release_start(&ops[0], j->hold, reterr);
 
+    if (result == BOWLINE_OK)
+        started++;
     j->hold = NULL;
-    if (status < 0)
-        return status;
+    for (size_t i = 0; i < j->options.others.count; i++) {
+        bool is_first = result == BOWLINE_OK;
+        int  status =
+            bowline_release_start(&ops[started], j->others.holds[i], is_first ? reterr : NULL);
+        started += status == BOWLINE_OK;
+        result = is_first ? status : result;
+    }
     j->ended_by = 0;
-    while (!bowline_operation_done(op) && j->ended_by == 0) {
+    while (!all_are_done(ops, started) && j->ended_by == 0) {
         loop_turn(&j->loop, BOWLINE_FOREVER);
         lock_check_signals(j);
     }
-    if (bowline_operation_done(op))
-        return bowline_finish(op, reterr);
-    *reterr =
-        (bowline_error){ .status = BOWLINE_UNKNOWN, .text = "a signal interrupted the release" };
-    return BOWLINE_UNKNOWN;
+    for (size_t i = 0; i < started; i++) {
+        bool is_first = result == BOWLINE_OK;
+        if (bowline_operation_done(ops[i])) {
+            int status = bowline_finish(ops[i], is_first ? reterr : NULL);
+            result     = is_first ? status : result;
+        } else if (is_first) {
+            *reterr = (bowline_error){ .status = BOWLINE_UNKNOWN,
+                                       .text   = "a signal interrupted the release" };
+            result  = BOWLINE_UNKNOWN;
+        }
+    }
+    return result;
 }

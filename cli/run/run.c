@@ -59,12 +59,14 @@ static void report_acquired(const job *j)
     job_event(j, "acquired");
     if (fence != 0)
         json_text("fence", words_of("%llu", (unsigned long long)fence).text);
+    if (fence != 0 && j->options.others.count > 0)
+        json_text("fences", others_fences(&j->others, &j->options, j->hold).text);
     json_number("waited_ms", j->held_at - j->began_at);
     if (left_ms != INT64_MAX)
         json_number("left_ms", left_ms);
     json_send();
     if (j->options.verbose)
-        say_line("%s acquired after %s%s", j->options.name, waited.text,
+        say_line("%s acquired after %s%s", names_words(&j->options).text, waited.text,
                  fence != 0 ? words_of(", fence %llu", (unsigned long long)fence).text : "");
 }
 
@@ -87,6 +89,16 @@ static bool export_mode(const share *s)
            export_number("BOWLINE_PERMITS", has_permits, s->permits);
 }
 
+/* Of NAME and the names of --and, in the order of the command line. */
+static bool export_fences(const job *j)
+{
+    words all = others_fences(&j->others, &j->options, j->hold);
+
+    return j->options.others.count == 0 || all.text[0] == '\0'
+               ? unsetenv("BOWLINE_FENCES") == 0
+               : setenv("BOWLINE_FENCES", all.text, 1) == 0;
+}
+
 /* The command does not get the password of BOWLINE_URL.  It gets the rest of the URL, so that a
  * bowline inside the command fails at the server and does not silently lock elsewhere. */
 static int export_environment(const job *j, failure *reterr)
@@ -103,7 +115,10 @@ static int export_environment(const job *j, failure *reterr)
     }
     is_done = is_done && setenv("BOWLINE_NAME", j->options.name, 1) == 0;
     is_done = is_done && nested_export(j->lock);
+    for (size_t i = 0; i < j->options.others.count; i++)
+        is_done = is_done && nested_export(j->others.locks[i]);
     is_done = is_done && export_number("BOWLINE_FENCE", fence != 0, fence);
+    is_done = is_done && export_fences(j);
     is_done = is_done && export_mode(&j->options.share);
     is_done =
         is_done && export_number("BOWLINE_DEADLINE_MS", left_ms != INT64_MAX, (uint64_t)left_ms);
@@ -114,26 +129,39 @@ static int export_environment(const job *j, failure *reterr)
                   words_of("type: ulimit -a"));
 }
 
+/* The descriptors that are the locks. */
+static int inherited(const job *j, int *ret_fds)
+{
+    int count = bowline_hold_inherit_fds(j->hold, ret_fds);
+
+    for (size_t i = 0; i < j->options.others.count; i++)
+        count += bowline_hold_inherit_fds(j->others.holds[i], &ret_fds[count]);
+    return count;
+}
+
 static int start(job *j, failure *reterr)
 {
-    int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
+    int        fds[(1 + OTHERS_MAX) * BOWLINE_HOLD_INHERIT_FDS_MAX];
     int64_t    left_ms = job_left_ms(j);
     child_plan plan    = {
            .command   = j->options.command,
            .signals   = &j->signals,
            .fds       = fds,
-           .fds_count = j->options.closes ? 0 : bowline_hold_inherit_fds(j->hold, fds),
+           .fds_count = j->options.closes ? 0 : inherited(j, fds),
            .may_wait  = left_ms == INT64_MAX,
     };
 
     guard_init(&j->guard, j->options.on_lost, j->settings.kill_after_ms, left_ms);
-    j->ending.lease_ms = bowline_hold_left_ms(j->hold);
+    j->ending.lease_ms = bowline_hold_left_ms(job_hold(j));
     if (export_environment(j, reterr) < 0 || signals_take_stops(&j->signals, reterr) < 0)
         return -1;
     terminal_open(&j->terminal);
     if (child_start(&j->child, &plan, &j->terminal, reterr) < 0)
         return -1;
     (void)bowline_hold_set_command(j->hold, j->child.pid, NULL); /* (void): a hint for people */
+    for (size_t i = 0; i < j->options.others.count; i++)
+        (void)bowline_hold_set_command(j->others.holds[i], j->child.pid,
+                                       NULL); /* (void): likewise */
     j->loop.other_fd = j->child.exec_fd;
     return 0;
 }
@@ -150,7 +178,7 @@ static void report_released(const job *j, const bowline_error *released, int cod
     json_number("exit", code);
     json_send();
     if (j->options.verbose && status == BOWLINE_OK)
-        say_line("%s released after %s", j->options.name,
+        say_line("%s released after %s", names_words(&j->options).text,
                  words_of_duration(loop_now() - j->held_at).text);
 }
 
@@ -159,7 +187,7 @@ static void report_numbers(job *j, int code)
     metrics_end end = {
         .held_ms  = j->held_at != 0 ? loop_now() - j->held_at : 0,
         .code     = code,
-        .was_lost = j->was_lost,
+        .was_lost = j->loss.is_lost,
     };
 
     metrics_ended(&j->metrics, j->client, &end);
@@ -174,22 +202,23 @@ static int exit_code(const job *j)
 /* The lock was lost: the work of the command may have overlapped with that of another holder. */
 static int report_lost(const job *j, const bowline_error *error)
 {
-    failure is          = { .code = EXIT_LOST };
-    bool    was_stopped = j->was_lost && j->guard.policy != LOST_WARN;
+    failure     is          = { .code = EXIT_LOST };
+    words       all         = names_words(&j->options);
+    const char *name        = j->loss.is_lost ? j->loss.name : all.text;
+    bool        was_stopped = j->loss.is_lost && j->guard.policy != LOST_WARN;
 
-    is.what = words_of("%s was lost before %s ended (it exits with %d)", j->options.name,
+    is.what = words_of("%s was lost before %s ended (it exits with %d)", name,
                        j->options.command[0], exit_code(j));
     if (was_stopped)
-        is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
-    is.why = j->was_lost ? j->lost_why : words_of("%s", error->text);
-    if (!j->was_lost && loss_breaker(error, &is.why))
+        is.what = words_of("%s was lost, %s was stopped", name, j->options.command[0]);
+    is.why = j->loss.is_lost ? j->loss.why : words_of("%s", error->text);
+    if (!j->loss.is_lost && loss_breaker(error, &is.why))
         report_breaker(j, is.why);
     is.hint =
         words_of("its work is incomplete or may overlap with that of another holder: check it");
     if (j->ending.not_stopped) {
-        is.what = words_of("%s was lost, %s could not be stopped", j->options.name,
-                           j->options.command[0]);
-        is.why  = words_of("%s; %s", j->lost_why.text, j->ending.why.text);
+        is.what = words_of("%s was lost, %s could not be stopped", name, j->options.command[0]);
+        is.why  = words_of("%s; %s", j->loss.why.text, j->ending.why.text);
         is.hint = words_of("bowline kept the lock until the command ended: check its work");
     }
     if (j->ending.gave_up && j->ending.pid != 0)
@@ -238,7 +267,7 @@ static int report_failed(const job *j, const failure *is)
     if (!is_busy || !(j->options.skips || j->options.quiet))
         say_failure(is);
     else if (j->options.verbose)
-        say_line("%s: %s", j->options.name, is->why.text);
+        say_line("%s: %s", names_words(&j->options).text, is->why.text);
     return code;
 }
 
@@ -250,10 +279,10 @@ static int result(job *j, const bowline_error *released)
         failure is = child_failure(j->options.command, j->child.exec_error);
         return report_failed(j, &is);
     }
-    if (j->was_lost || released->status == BOWLINE_LOST)
+    if (j->loss.is_lost || released->status == BOWLINE_LOST)
         return report_lost(j, released);
     if (released->status != BOWLINE_OK)
-        say_line("%s was not released (it ends with its lease): %s", j->options.name,
+        say_line("%s was not released (it ends with its lease): %s", names_words(&j->options).text,
                  released->text);
     return code;
 }

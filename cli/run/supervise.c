@@ -56,7 +56,7 @@ static words rest_words(const family *rest)
 /* Reports once, as soon as it is known. */
 static void report_not_stopped(job *j, const family *rest)
 {
-    int64_t left_ms = bowline_hold_left_ms(j->hold);
+    int64_t left_ms = bowline_hold_left_ms(job_hold(j));
 
     if (j->ending.not_stopped)
         return;
@@ -77,7 +77,7 @@ static void report_not_stopped(job *j, const family *rest)
 /* With --no-renew nothing else extends the lease. */
 static void extend_lease(job *j)
 {
-    int64_t left_ms = bowline_hold_left_ms(j->hold);
+    int64_t left_ms = bowline_hold_left_ms(job_hold(j));
 
     if (j->ending.extension != NULL && bowline_operation_done(j->ending.extension)) {
         (void)bowline_finish(j->ending.extension, NULL); /* (void): left_ms shows the result */
@@ -86,7 +86,7 @@ static void extend_lease(job *j)
     if (!j->options.no_renew || j->ending.extension != NULL || left_ms == 0 ||
         left_ms > j->ending.lease_ms / 2)
         return;
-    if (bowline_extend_start(&j->ending.extension, j->hold, 0, NULL) < 0)
+    if (bowline_extend_start(&j->ending.extension, job_hold(j), 0, NULL) < 0)
         j->ending.extension = NULL; /* the protocol cannot extend: the lease ends */
 }
 
@@ -106,7 +106,7 @@ static bool killing_continues(job *j)
             rest = (family){ .alive = 1, .pid = j->child.pid };
     }
     report_not_stopped(j, &rest);
-    j->ending.gave_up = bowline_hold_left_ms(j->hold) == 0 || j->ended_by != 0;
+    j->ending.gave_up = bowline_hold_left_ms(job_hold(j)) == 0 || j->ended_by != 0;
     return !j->ending.gave_up;
 }
 
@@ -166,7 +166,7 @@ int loss_of(const job *j)
 {
     bowline_error error = { 0 };
 
-    (void)bowline_hold_check(j->hold, &error); /* (void): without an error it is unknown */
+    (void)bowline_hold_check(job_hold(j), &error); /* (void): without an error it is unknown */
     return error.loss;
 }
 
@@ -187,22 +187,23 @@ words loss_why(const job *j, int64_t left_ms)
 
 static void report_loss(job *j, int64_t left_ms, const char *action)
 {
-    if (!j->was_lost) {
-        j->lost_why  = loss_why(j, left_ms);
-        j->was_taken = is_taken(j, left_ms);
+    if (!j->loss.is_lost) {
+        j->loss.why      = loss_why(j, left_ms);
+        j->loss.is_taken = is_taken(j, left_ms);
+        j->loss.name     = names_of_hold(&j->options, job_hold(j));
     }
     job_event(j, "lost");
     json_text("action", action);
-    json_text("why", j->lost_why.text);
+    json_text("why", j->loss.why.text);
     json_text("loss", loss_name(loss_of(j)));
     json_number("left_ms", left_ms);
     json_send();
     if (j->guard.policy == LOST_WARN)
-        say_line("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
-                 j->lost_why.text);
+        say_line("%s is lost and %s runs on: %s", j->loss.name, j->options.command[0],
+                 j->loss.why.text);
     else if (j->options.verbose)
-        say_line("%s: %s sent to %s", j->options.name, action, j->options.command[0]);
-    j->was_lost = true;
+        say_line("%s: %s sent to %s", j->loss.name, action, j->options.command[0]);
+    j->loss.is_lost = true;
 }
 
 /* Stops the command if it is time: sends the signal first, then reports it.  Returns how long there
@@ -362,22 +363,22 @@ static void find_breaker(job *j)
     bowline_error error;
     bool          is_known = false;
 
-    if (!j->was_taken)
+    if (!j->loss.is_taken)
         return;
-    while (bowline_hold_check(j->hold, &error) == BOWLINE_LOST &&
-           !(is_known = loss_breaker(&error, &j->lost_why)) && loop_now() < until) {
+    while (bowline_hold_check(job_hold(j), &error) == BOWLINE_LOST &&
+           !(is_known = loss_breaker(&error, &j->loss.why)) && loop_now() < until) {
         loop_turn_until(&j->loop, until);
         pass_signals_on(j);
     }
     if (is_known)
-        report_breaker(j, j->lost_why);
+        report_breaker(j, j->loss.why);
 }
 
 void supervise(job *j)
 {
     /* Without a lease the store has nothing to report.  Do not dispatch the client, so that it
      * opens no descriptors. */
-    if (bowline_hold_left_ms(j->hold) == INT64_MAX)
+    if (bowline_hold_left_ms(job_hold(j)) == INT64_MAX)
         j->loop.client = NULL;
     check_start(j);
     while (is_active(j)) {

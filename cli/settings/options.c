@@ -314,6 +314,16 @@ static int read_permits(share *ret_share, const char *value, failure *reterr)
     return 0;
 }
 
+static int add_name(more_names *others, const char *name, failure *reterr)
+{
+    if (options_check_name(name, "run", reterr) < 0)
+        return -1;
+    if (others->count == OTHERS_MAX)
+        return usage_failed(reterr, words_of("--and is there more than %d times", OTHERS_MAX));
+    others->names[others->count++] = name;
+    return 0;
+}
+
 /* The last of several options of the same kind counts. */
 static int store(run_options *o, option_id id, const char *value, failure *reterr)
 {
@@ -333,6 +343,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_RETRY_FAILED: o->period.retries_failed = true; break;
     case OPTION_SHARED: o->share = (share){ .mode = BOWLINE_SHARED }; break;
     case OPTION_PERMITS: return read_permits(&o->share, value, reterr);
+    case OPTION_AND: return add_name(&o->others, value, reterr);
     case OPTION_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);
     case OPTION_LEASE:
         if (options_time(&lease_ms, "lease", "-t", value, reterr) < 0)
@@ -351,7 +362,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_URL_FILE: o->url_file = value; break;
     case OPTION_QUIET: o->quiet = true; break;
     case OPTION_VERBOSE: o->verbose = true; break;
-    case OPTION_YES: o->is_confirmed = true; break;
+    case OPTION_YES: o->look.is_confirmed = true; break;
     case OPTION_JSON: o->wants_json = true; break;
     case OPTION_FEATURE: o->acl.feature = value; break;
     case OPTION_USER: o->acl.user = value; break;
@@ -493,6 +504,10 @@ static int check_period(const run_options *o, failure *reterr)
     if (o->share.mode != BOWLINE_EXCLUSIVE && o->hold.ticket != NULL)
         return options_fail(&run_table, reterr, words_of("--ticket excludes -s and --permits"),
                             words_of("the lock of a ticket is exclusive"));
+    if (o->others.count > 0 && (p->once_ms != 0 || p->at_least_ms != 0 || o->hold.ticket != NULL))
+        return options_fail(&run_table, reterr,
+                            words_of("--and excludes --once-per, --at-least and --ticket"),
+                            words_of("a period and a ticket are of one lock"));
     if (p->once_ms != 0 && p->at_least_ms != 0)
         return options_fail(&run_table, reterr,
                             words_of("--once-per and --at-least exclude each other"),
@@ -505,12 +520,24 @@ static int check_period(const run_options *o, failure *reterr)
     return 0;
 }
 
+/* The library would refuse it as well, but only when a server answers. */
+static int check_others(const run_options *o, failure *reterr)
+{
+    for (size_t i = 0; i < o->others.count; i++)
+        for (size_t k = 0; k <= i; k++)
+            if (strcmp(o->others.names[i], k == 0 ? o->name : o->others.names[k - 1]) == 0)
+                return usage_failed(
+                    reterr, words_of("%s is there twice: give each name once", o->others.names[i]));
+    return 0;
+}
+
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
     run_options *o  = ret_options;
     int          at = options_parse(o, &run_table, argc, argv, reterr);
 
-    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, at, argc, argv, reterr) < 0))
+    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, at, argc, argv, reterr) < 0 ||
+                   check_others(o, reterr) < 0))
         return -1;
     /* While another host runs it, there is nothing to do here, either. */
     if (o->period.once_ms != 0 && o->wait_ms == BOWLINE_DEFAULT) {

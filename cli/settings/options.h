@@ -26,6 +26,7 @@ typedef enum option_id {
     OPTION_RETRY_FAILED,
     OPTION_SHARED,
     OPTION_PERMITS,
+    OPTION_AND,
     OPTION_BUSY_CODE,
     OPTION_LEASE,
     OPTION_MAX_HOLD,
@@ -116,8 +117,9 @@ typedef struct hold_options {
 typedef struct look_options {
     uint64_t    id; /* of a hold; 0: not given */
     int64_t     every_ms;
-    int         max_keys; /* -1: not given */
-    const char *until;    /* a name of WATCH_EVENTS */
+    int         max_keys;     /* -1: not given */
+    const char *until;        /* a name of WATCH_EVENTS */
+    bool        is_confirmed; /* --yes of break */
 } look_options;
 
 /* How long the lock stays taken after the command; 0: no longer than the command. */
@@ -134,6 +136,13 @@ typedef struct share {
     uint32_t limit;
 } share;
 
+enum { OTHERS_MAX = 15 }; /* --and */
+
+typedef struct more_names {
+    const char *names[OTHERS_MAX];
+    size_t      count;
+} more_names;
+
 /* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
     const char     *name;    /* "" if not given */
@@ -146,6 +155,7 @@ typedef struct run_options {
     uint32_t        lease_ms;
     period          period;
     share           share;
+    more_names      others; /* --and */
     lost_policy     on_lost;
     int             busy_code;
     int             status_fd; /* -1: none */
@@ -155,7 +165,6 @@ typedef struct run_options {
     bool            closes;
     bool            quiet;
     bool            verbose;
-    bool            is_confirmed;
     bool            wants_json;
     acl_options     acl;
     hold_options    hold;

@@ -50,6 +50,13 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire_start(bowline_operation **ret
                                                          const bowline_acquire_options *options,
                                                          bowline_error                 *reterr);
 
+/* As bowline_acquire_all, returning at once: USAGE, NOMEM, SYSTEM, FORKED.  bowline_cancel releases
+ * what it has so far.  Free with bowline_acquire_all_finish.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int
+bowline_acquire_all_start(bowline_operation **ret_op, bowline_client *client,
+                          const char *const names[], size_t count,
+                          const bowline_acquire_options *options, bowline_error *reterr);
+
 /* As bowline_extend, returning at once.  A second one on the same hold is USAGE until the first has
  * been finished.  Free with bowline_finish.  One thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_extend_start(bowline_operation **ret_op,
@@ -104,6 +111,11 @@ BOWLINE_API void bowline_cancel(bowline_operation *op);
  * bowline_acquire, and CANCELLED; USAGE: not an acquire.  One thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr);
+
+/* The same for bowline_acquire_all_start: on OK writes as many holds as it had names.  One
+ * thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int
+bowline_acquire_all_finish(bowline_hold *ret_holds[], bowline_operation *op, bowline_error *reterr);
 
 /* The same for extend, yield and release.  Their statuses, and CANCELLED.  One thread. */
 BOWLINE_API int bowline_finish(bowline_operation *op, bowline_error *reterr);

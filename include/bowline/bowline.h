@@ -279,6 +279,23 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
                                                    const bowline_acquire_options *options,
                                                    bowline_error                 *reterr);
 
+enum { BOWLINE_NAMES_MAX = 64 }; /* of one bowline_acquire_all */
+
+/* Acquires `count` names, 1 to BOWLINE_NAMES_MAX, all or none, with the same options.  On OK
+ * ret_holds[i] is the hold of names[i], as one of bowline_acquire: extend, check and release each,
+ * or release them with bowline_release_all.  Otherwise nothing is held and nothing is written.
+ * Free names are acquired in one step.  If a name is busy, it waits for one after the other, in the
+ * order of their bytes, and keeps the names before it, which others then wait for: keep the set
+ * small, and hold it briefly.  All programs that acquire several of the same names must do it by
+ * this call, with the same key= in their URLs: then they cannot wait for each other in a circle.  A
+ * name that is lost meanwhile (its lease ended) is acquired again, with all others.
+ * The statuses are those of bowline_acquire, and the text names the lock that was not acquired.
+ * USAGE also: a name is there twice; once_ms or at_least_ms.  LOST: one was lost at the end of the
+ * wait.  Blocks for wait_ms as bowline_acquire.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int
+bowline_acquire_all(bowline_hold *ret_holds[], bowline_client *client, const char *const names[],
+                    size_t count, const bowline_acquire_options *options, bowline_error *reterr);
+
 /* Sets the lease to lease_ms, counted from this call (0: the lease it has).  The hold never
  * ends earlier than promised before.  Without a lease (thread:, file:): OK, no effect.
  * LOST.  UNKNOWN: no reply; bowline_hold_left_ms says how long the hold lasts.  UNREACHABLE:
@@ -297,6 +314,12 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
  * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
  * to be made again; with sync= up to 250 ms more.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
+
+/* Releases any number of holds, and sets each to NULL; those that are NULL are left out.  All
+ * releases are sent before the first reply is awaited.  The status and the error are those of the
+ * first that was not OK, as bowline_release; the others are released all the same.  FORKED: none is
+ * freed.  USAGE.  Blocks as bowline_release.  One thread. */
+BOWLINE_API int bowline_release_all(bowline_hold *holds[], size_t count, bowline_error *reterr);
 
 /* From now on a release of this hold, also by bowline_close, gives the lock to the next at once,
  * whatever once_ms and at_least_ms say: the work failed, and another may do it.  Sends nothing.

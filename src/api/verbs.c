@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/local_groups.h"
+#include "runtime/several.h"
 
 enum { UNREAD_MS = 2 }; /* a reply may be so late before a call looks for it */
 
@@ -376,7 +377,8 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
     BWL_CALL(bwl_shard_of_operation(op), reterr);
     if (call.status < 0)
         return call.status;
-    if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
+    if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || op->several != NULL ||
+        ret_hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
     bwl_operation_forget(&op->inner);
@@ -396,8 +398,9 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
         return call.status;
     if (op->inner.is_query || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
         return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "an acquire is finished by bowline_acquire_finish, a who by "
-                        "bowline_who_finish, holders by bowline_holders_finish");
+                        "an acquire is finished by bowline_acquire_finish or "
+                        "bowline_acquire_all_finish, a who by bowline_who_finish, holders by "
+                        "bowline_holders_finish");
     bwl_operation_forget(&op->inner);
     bwl_lock *kept   = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
     int       status = end_other(&op->inner, reterr);
@@ -417,9 +420,11 @@ int bowline_operation_check(bowline_operation *op, bowline_error *reterr)
 {
     if (op == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_operation_check needs an operation");
+    BWL_CALL(bwl_shard_of_operation(op), reterr);
     const bwl_operation *operation = &op->inner;
-    BWL_CALL(operation->lock->shard, reterr);
-    if (call.status < 0 || operation->completion.result != BWL_PENDING ||
+    if (call.status == BOWLINE_OK && op->several != NULL)
+        operation = bwl_several_decisive(op->several);
+    if (call.status < 0 || operation == NULL || operation->completion.result != BWL_PENDING ||
         !bwl_lock_is_unreachable(operation->lock))
         return call.status;
     return bwl_report_unreachable(operation->lock, reterr);
@@ -450,7 +455,11 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
 void bowline_cancel(bowline_operation *op)
 {
     BWL_QUERY(bwl_shard_of_operation(op));
-    if (call.status == BOWLINE_OK)
+    if (call.status < 0)
+        return;
+    if (op->several != NULL)
+        bwl_several_cancel(op->several);
+    else
         bwl_lock_cancel(&op->inner);
 }
 

@@ -67,7 +67,9 @@ struct bowline_operation {
     bwl_operation           inner;
     bwl_client             *client;
     bwl_started_operation  *next;
-    bwl_started_operation **where; /* what points here */
+    bwl_started_operation **where;   /* what points here */
+    struct bwl_several     *several; /* NULL: it acquires one name, or is another operation */
+    size_t                  names_count;
 };
 
 /* `engines` ends with NULL; `program` is shown to others, NULL: the name of the process.  USAGE,

@@ -263,6 +263,8 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
     if (operation->watched)
         bwl_operation_show_end(operation);
     bwl_loop_complete(&lock->shard->loop, &operation->completion, kind);
+    if (operation->then != NULL)
+        operation->then(operation);
 }
 
 static bwl_random fresh_bits(bwl_lock *lock)

@@ -58,14 +58,15 @@ struct bwl_lock {
 
 struct bwl_operation {
     bwl_lock        *lock;
-    bwl_verb         verb;       /* 0: a holder query */
-    bool             yields;     /* ACQUIRE of a lock that was held */
-    bool             is_query;   /* the machine is not involved */
-    bool             is_of_all;  /* a query for all holders */
-    bool             watched;    /* its end goes into the event queue */
-    bwl_completion   completion; /* BWL_PENDING: in flight */
-    bwl_queued_event event;      /* of its end */
-    void            *user;       /* the caller's data */
+    bwl_verb         verb;                         /* 0: a holder query */
+    bool             yields;                       /* ACQUIRE of a lock that was held */
+    bool             is_query;                     /* the machine is not involved */
+    bool             is_of_all;                    /* a query for all holders */
+    bool             watched;                      /* its end goes into the event queue */
+    bwl_completion   completion;                   /* BWL_PENDING: in flight */
+    bwl_queued_event event;                        /* of its end */
+    void (*then)(struct bwl_operation *operation); /* its end, in a step of its lock; NULL: none */
+    void *user;                                    /* the caller's data */
 };
 
 static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)

@@ -97,32 +97,32 @@ TEST(free_lock_is_acquired)
 /* At once, not only at the end of the program. */
 TEST(signal_during_the_wait_leaves_the_queue)
 {
-    bowline_client *others = other_client();
+    bowline_client *another = other_client();
     bowline_hold   *held;
     failure         is;
 
-    assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&held, another, "job", NULL, NULL), BOWLINE_OK);
     assert_int_equal(raise(SIGTERM), 0); /* it is pending when the wait begins */
     assert_int_equal(lock_take(&j, &is), 0);
     assert_null(j.hold);
     assert_int_equal(j.ended_by, SIGTERM);
     assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
     assert_int_equal(
-        bowline_acquire(&held, others, "job", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), NULL),
+        bowline_acquire(&held, another, "job", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), NULL),
         BOWLINE_OK);
     assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
-    bowline_close(others);
+    bowline_close(another);
 }
 
 /* Another client holds the lock for longer than the wait. */
 static void wait_in_vain(void)
 {
-    bowline_client *others = other_client();
+    bowline_client *another = other_client();
     bowline_hold   *held;
     failure         is     = { 0 };
     int64_t         before = looks;
 
-    assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&held, another, "job", NULL, NULL), BOWLINE_OK);
     j.settings.wait_ms = 200;
     assert_int_equal(lock_take(&j, &is), -1);
     assert_true(looks - before >= 200);
@@ -131,7 +131,7 @@ static void wait_in_vain(void)
     assert_null(j.hold);
     assert_int_equal(j.ended_by, 0);
     assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
-    bowline_close(others);
+    bowline_close(another);
 }
 
 TEST(lock_wait_ends_after_its_time)

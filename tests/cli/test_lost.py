@@ -185,13 +185,14 @@ def test_a_renewed_lease_is_not_lost(place, redis):
 
 
 @pytest.mark.parametrize(
-    "command, loss, why",
-    [("del", "gone", "the store does not have the lock any more"), ("set", "taken", "another client has the lock now")],
+    "name, command, loss, why",
+    [("job", "del", "gone", "the store does not have the lock any more"), ("job", "set", "taken", "another client has the lock now"),
+     ("b", "set", "taken", "b was lost, ")],
 )
-def test_lost_lock_sends_KILL_at_once(place, redis, command, loss, why):
+def test_lost_lock_sends_KILL_at_once(place, redis, name, command, loss, why):
     def scenario():
-        run = start(place)
-        redis.cli(command, "bowline:{job}", *["theirs"] * (command == "set"))
+        run = start(place, *["--and", name, "--and", "c"] * (name != "job"))
+        redis.cli(command, f"bowline:{{{name}}}", *["theirs"] * (command == "set"))
         run.code = finish(place, run)
         return run
 

@@ -74,6 +74,34 @@ def test_quiet_is_silent_but_fails(place):
     assert (done.returncode, done.stderr) == (124, "")
 
 
+def test_several_names_are_held_together_or_not_at_all(place, redis):
+    inner = 'echo "$BOWLINE_NAME $BOWLINE_FENCE=$BOWLINE_FENCES"; for n in c a b d; do "$0" run -qn $n true; echo $?; done'
+    done = place.run("--and", "a", "--and", "b", "c", "sh", "-c", inner, os.environ["BOWLINE"])
+    name, fences, *codes = re.split(r"[= \n]", done.stdout.strip(), maxsplit=2)
+    first, second, third, *codes = codes[0].split()
+    assert (name, fences, codes) == ("c", first, ["124", "124", "124", "0"])
+    assert int(second) != int(third) and done.stderr == ""
+    holder = place.hold("b")
+    done = place.run("-n", "--and", "a", "--and", "b", "c", "touch", "ran")
+    what, why, _ = done.stderr.splitlines()
+    assert (done.returncode, what) == (124, "bowline: c and 2 more were not acquired") and not place.path("ran").exists()
+    assert why.startswith("bowline: b: held by ") and f"pid {holder.pid}" in why
+    assert place.run("-n", "--and", "a", "c", "true").returncode == 0
+    place.let_go(holder)
+    assert place.run("--and", "a", "--and", "b", "c", "true").returncode == 0
+    assert redis.keys() == []
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (["--and", "job"], "job is there twice"), (["--and", "a", "--and", "a"], "a is there twice"),
+    (["--and", "a", "--once-per", "1d"], "--and excludes"), (["--and", "a"] * 16, "more than 15 times"),
+    (["--and", "redis://h:1"], "a URL is in the place of the name"),
+])
+def test_wrong_sets_of_names_are_refused(place, words, complaint):
+    done = place.run(*words, "job", "touch", "ran")
+    assert done.returncode == 125 and complaint in done.stderr and not place.path("ran").exists()
+
+
 def test_missing_command_is_127_before_the_lock(place):
     place.hold()
     for command in ("no-such-command", "./no-such-file", "/no/such/file", ""):

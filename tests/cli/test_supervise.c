@@ -112,7 +112,7 @@ TEST(lock_that_ended_during_a_stop_ends_the_command_first)
     run(stopped);
     assert_int_equal(sent[0], SIGKILL);
     assert_int_equal(j.child.killed_by, SIGKILL);
-    assert_true(j.was_lost);
+    assert_true(j.loss.is_lost);
 }
 
 TEST(lock_that_is_about_to_end_ends_the_command_first)
@@ -122,7 +122,7 @@ TEST(lock_that_is_about_to_end_ends_the_command_first)
     assert_int_equal(sent[0], SIGTERM);
     assert_int_equal(sent[1], SIGCONT);
     assert_int_equal(j.child.killed_by, SIGTERM);
-    assert_true(j.was_lost);
+    assert_true(j.loss.is_lost);
 }
 
 TEST(held_lock_continues_the_command)
@@ -134,7 +134,7 @@ TEST(held_lock_continues_the_command)
         assert_int_equal(sent[i], SIGCONT);
     assert_int_equal(j.child.code, 7);
     assert_true(j.child.group_is_over); /* its number may be reused by now */
-    assert_false(j.was_lost);
+    assert_false(j.loss.is_lost);
 }
 
 /* If bowline cannot stop too, the sender of STOP must continue the command. (Here it ends it.) */

@@ -277,6 +277,20 @@ TEST(name_with_a_NUL_is_not_cut)
     CHECK(is_free(at));
 }
 
+TEST(several_names_are_acquired_together)
+{
+    bowline::client   client(at.url), other(at.url);
+    const std::string second = at.name + "2";
+    {
+        std::vector<bowline::hold> holds = client.acquire_all({ second, at.name });
+        CHECK(holds.size() == 2 && holds[0].name() == second && holds[1].name() == at.name);
+        CHECK(!other.try_acquire(at.name) && !other.try_acquire(second));
+        THROWN(BOWLINE_BUSY, other.acquire_all({ "free", second }, bowline::no_wait));
+    }
+    CHECK(other.acquire_all({ at.name, second }, bowline::no_wait).size() == 2);
+    THROWN(BOWLINE_USAGE, client.acquire_all({}));
+}
+
 TEST(try_acquire_returns_nothing_when_held)
 {
     bowline::client client(at.url);

@@ -17,6 +17,7 @@ import pathlib
 import queue
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -634,6 +635,7 @@ def main(words):
     parser.add_argument("--write", metavar="PAGE", type=pathlib.Path, help="write the table into this page")
     parser.add_argument("--pairs", metavar="N", type=int, help="measure pairs instead: N in a round")
     options = parser.parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no program of ours stays
     FETCHED.mkdir(exist_ok=True)
     here = {name: fetch(name, NEWEST[name]) if name in NEWEST else ROOT for name in options.kinds or KINDS}
     here = {name: jars for name, jars in here.items() if jars}

@@ -114,26 +114,18 @@ TEST(batch_each_extension_has_its_own_reply)
 /* With a shorter or longer array, a lock would get the reply of another lock. */
 TEST(batch_accepts_only_an_array_of_that_many_numbers)
 {
-    static const char *const strange[] = { "*3\r\n:1\r\n:1\r\n:1\r\n",
-                                           "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
-                                           "*4\r\n:1\r\n:1\r\n:1\r\n:2\r\n",
-                                           "*4\r\n:1\r\n:1\r\n:1\r\n:-2\r\n",
-                                           "*4\r\n:1\r\n:1\r\n:1\r\n+OK\r\n",
-                                           "*4\r\n:1\r\n:1\r\n:1\r\n_\r\n",
-                                           "*4\r\n:1\r\n:1\r\n:1\r\n-ERR\r\n",
-                                           "*4\r\n:1\r\n:1\r\n:1\r\n*1\r\n:1\r\n",
-                                           "~4\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
-                                           "*0\r\n",
-                                           "*-1\r\n",
-                                           "_\r\n",
-                                           ":1\r\n",
-                                           ":3\r\n",
-                                           ":5\r\n",
-                                           "+4\r\n",
-                                           "+OK\r\n",
-                                           "+QUEUED\r\n",
-                                           "$4\r\n1111\r\n" };
-    bwl_batch_reply          reply;
+    static const char *const strange[] = {
+        /* arrays of other sizes, or with other items */
+        "*3\r\n:1\r\n:1\r\n:1\r\n", "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n:2\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:-2\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n+OK\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n_\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n-ERR\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n*1\r\n:1\r\n", "*0\r\n",
+        "*-1\r\n",
+        /* other types, or a number out of range */
+        "~4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "_\r\n", ":1\r\n", ":3\r\n", ":5\r\n", "+4\r\n",
+        "+OK\r\n", "+QUEUED\r\n", "$4\r\n1111\r\n"
+    };
+    bwl_batch_reply reply;
 
     for (size_t i = 0; i < COUNT_OF(strange); i++)
         assert_int_equal(read_text(strange[i], &reply), BWL_BATCH_STRANGE);

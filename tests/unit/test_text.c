@@ -5,36 +5,10 @@
  * the same on every run.  The percent escapes are in test_text_percent.c.
  */
 #include "core/text.h"
+#include "tests/lib/chance.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-
-/* ---- the same random bytes on every run ------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static uint8_t chance(void)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (uint8_t)(chance_state >> 32);
-}
-
-static int same_chance(void **state)
-{
-    chance_state = UINT64_C(0x9E3779B97F4A7C15);
-    return 0;
-}
-
-static bwl_random random_bytes(void)
-{
-    bwl_random random;
-
-    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
-        random.bytes[i] = chance();
-    return random;
-}
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
  */
 #include "protocol/format/token.h"
 #include "engine/redis/wire/value.h"
+#include "tests/lib/chance.h"
 #include "tests/lib/suite.h"
 
 #include <locale.h>
@@ -251,16 +252,6 @@ TEST(locale_does_not_matter)
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t any(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
-
 static const bwl_compat_rules shapes[] = {
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_OURS },
     { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
@@ -286,11 +277,9 @@ TEST(written_value_is_read_back)
         const bwl_compat_rules *rules = &shapes[i % COUNT_OF(shapes)];
         char                    token[BWL_TOKEN_MAX + 1];
         char                    bytes[BWL_VALUE_MAX];
-        bwl_random              random;
-        int64_t                 ns   = (int64_t)(any() % UINT64_C(3200000000000000000));
-        int64_t                 read = -1;
-        for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
-            random.bytes[j] = (uint8_t)any();
+        bwl_random              random = random_bytes();
+        int64_t                 ns     = (int64_t)(any() % UINT64_C(3200000000000000000));
+        int64_t                 read   = -1;
         bwl_token_write_as(token, rules->token, &random, ns);
         int64_t timestamp =
             rules->unit_ns != 0 ? (ns + INT64_C(1000000000000000000)) / rules->unit_ns : 0;

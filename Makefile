@@ -83,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-page site check-site check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind simulate \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey mixed-fleet bench bench-report bench-peers script-cost install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants simulate-page simulate-mutants simulate-mutants-page shape old-redis valkey mixed-fleet bench bench-report bench-peers script-cost sharing-compared install deb static arm64 dist check-static check-arm64 check-dist check-install check-package \
 	check-reproducible clean
 
 all:
@@ -127,6 +127,8 @@ help:
 	@echo 'make bench-report    the same at length, written to docs/explanation/performance.md (eight minutes)'
 	@echo 'make script-cost     the time of each script in the server, written to docs/design/script-cost.md (a minute)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
+	@echo 'make sharing-compared'
+	@echo '                     known faults of shared locks in Redisson, Curator and bowline, written to docs/reference/sharing-compared.md (three minutes)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/; HOMEPAGE= is their field of that name'
 	@echo 'make static          bowline and bowline-lab as static binaries, in build-static/ (TLS=none: without OpenSSL)'
@@ -379,6 +381,16 @@ bench-peers: deps
 	$(call compile,$(BUILD))
 	@tools/peers $(BUILD)
 	@$(BUILD)/bowline-bench --rounds 3 --only peer --peers build-peers/list $(PEERS_ARGS)
+
+# The faults that shared locks are known for, driven in Redisson and Curator, which it fetches, and in bowline.
+# SHARING_ARGS='--pairs 2000' measures pairs instead.
+SHARING_ARGS ?= --write docs/reference/sharing-compared.md
+sharing-compared: deps
+	@tools/install-deps interop || true
+	$(call setup,$(BUILD))
+	$(call with-bench,$(BUILD))
+	$(call compile,$(BUILD))
+	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/sharing_peers.py $(BUILD) $(SHARING_ARGS)
 
 # The generated docs; a test fails when they are older than their source.
 docs: all

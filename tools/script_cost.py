@@ -52,14 +52,14 @@ def member_of(who, wish=""):
 
 
 class Server:
-    """A redis-server on a socket in a directory, and one connection to it."""
+    """A redis-server on a socket in a directory, and on a port if one is given; and one connection to it."""
 
-    def __init__(self, root):
+    def __init__(self, root, port=0):
         program = shutil.which("redis-server")
         if program is None:
             sys.exit("script_cost.py: redis-server is not in $PATH; make deps installs it")
         path = f"{root}/redis.sock"
-        words = [program, "--port", "0", "--unixsocket", path, "--save", "", "--dir", root]
+        words = [program, "--port", str(port), "--bind", "127.0.0.1", "--unixsocket", path, "--save", "", "--dir", root]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         self.socket = socket.socket(socket.AF_UNIX)
         while self.socket.connect_ex(path) != 0:

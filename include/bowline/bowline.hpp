@@ -45,6 +45,7 @@
 #include <bowline/cpp/named_mutex.hpp>
 #include <bowline/cpp/operation.hpp>
 #include <bowline/cpp/options.hpp>
+#include <bowline/cpp/several.hpp>
 #include <bowline/cpp/time.hpp>
 #include <bowline/cpp/update.hpp>
 

@@ -4,6 +4,7 @@ No test asserts an upper limit of time. LIMIT only ends a test that hangs.
 """
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -48,6 +49,22 @@ def state_of(pid):
     """R: runs, S: sleeps, T: is stopped."""
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
         return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def failed(done, code=125, prints=""):
+    """The three lines of a command that must fail, and print this (None: anything) on standard output."""
+    assert done.returncode == code and prints in (None, done.stdout), done
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
+    return [line.removeprefix("bowline: ") for line in lines]
+
+
+def finish(place, run):
+    """Wait for the end of a run with a status descriptor; return the exit code. The run has its events and their order."""
+    code = place.finish(run)
+    run.events = [json.loads(line) for line in run.out.splitlines()]
+    run.order = [line["event"] + ":" + line["action"] if "action" in line else line["event"] for line in run.events]
+    return code
 
 
 def has_line(path, text):

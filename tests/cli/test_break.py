@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import conftest
 from doctor_bill import free_port
 
 LIMIT = 60
@@ -22,10 +23,7 @@ def breaks(place, *words, **how):
 
 
 def failed(done, code=FAILED):
-    assert done.returncode == code, done
-    lines = done.stderr.splitlines()
-    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
-    return [line.removeprefix("bowline: ") for line in lines]
+    return conftest.failed(done, code, prints=None)
 
 
 def await_queued(place, redis, count, name="job"):

@@ -172,10 +172,13 @@ static void test_count(void **state)
         assert_string_equal(f.program, is->program);
 }
 
-__attribute__((constructor)) static void add_counts(void)
+ROWS(counted, test_count)
+
+static void kill_command(void)
 {
-    for (size_t i = 0; i < COUNT_OF(counted); i++)
-        suite_add_row(counted[i].name, test_count, &counted[i]);
+    assert_int_equal(kill(c.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    c.is_running = false;
 }
 
 TEST(family_outside_gets_the_signal_and_the_group_does_not)
@@ -200,9 +203,7 @@ TEST(family_keeps_a_known_orphan)
     wait_until_ready(2);
     c.had_children = true;
     assert_int_equal(count_of(0), 2);
-    assert_int_equal(kill(c.pid, SIGKILL), 0);
-    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
-    c.is_running = false;
+    kill_command();
     assert_int_equal(count_of(0), 1);
 }
 
@@ -219,23 +220,12 @@ TEST(family_does_not_signal_an_ended_group)
     wait_until_ready(1);
     c.had_children = true; /* it belongs to the command only by its group */
     assert_int_equal(count_of(0), 2);
-    assert_int_equal(kill(c.pid, SIGKILL), 0);
-    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
-    c.is_running = false;
+    kill_command();
     assert_int_equal(count_of(0), 1);
     c.group_is_over = true;
     family_forget(&known);
     assert_int_equal(count_of(0), 0);
     c.group_is_over = false;
-}
-
-/* The command and its group have ended: the number may be reused. */
-static void end_command(void)
-{
-    assert_int_equal(kill(c.pid, SIGKILL), 0);
-    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
-    c.is_running    = false;
-    c.group_is_over = true;
 }
 
 /* Another file system hides its directory in /proc, in a mount namespace of this test. */
@@ -252,7 +242,8 @@ TEST(family_reports_a_process_that_a_scan_misses)
         print_message("# no process can be hidden: %s\n", strerror(errno));
         skip();
     }
-    end_command();
+    kill_command();
+    c.group_is_over = true; /* the number may be reused */
     family_signal(&f, &known, &c, SIGKILL);
     assert_int_equal(f.alive, 1);
     assert_int_equal(f.pid, 0);

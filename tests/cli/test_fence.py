@@ -11,21 +11,14 @@ import subprocess
 
 import pytest
 
+from conftest import failed
+
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 REFUSED = 123
-FAILED = 125
 
 
 def fence(place, *words, **how):
     return place.bowline("fence", *map(str, words), **how)
-
-
-def failed(done, code=FAILED):
-    """The three lines of a command that must fail."""
-    assert (done.returncode, done.stdout) == (code, ""), done.stderr
-    lines = done.stderr.splitlines()
-    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
-    return [line.removeprefix("bowline: ") for line in lines]
 
 
 def with_fence(place, number, **more):

@@ -41,26 +41,11 @@ TEST(fence_line_is_not_shorter_for_a_higher_fence)
 
 TEST(fence_line_has_one_form_for_each_number)
 {
-    static const char *const bad[] = { "",
-                                       "0",
-                                       "00",
-                                       "01",
-                                       "-1",
-                                       "+1",
-                                       " 1",
-                                       "1 ",
-                                       "1\n",
-                                       "1.0",
-                                       "0x10",
-                                       "1e3",
-                                       "1a",
-                                       "a",
-                                       "1,",
-                                       "\xff",
-                                       "18446744073709551616",
-                                       "18446744073709551620",
-                                       "99999999999999999999",
-                                       "184467440737095516150" };
+    static const char *const bad[] = { "", "0", "00", "01", "-1", "+1", " 1", "1 ", "1\n", "1.0",
+                                       "0x10", "1e3", "1a", "a", "1,", "\xff",
+                                       /* above 64 bits */
+                                       "18446744073709551616", "18446744073709551620",
+                                       "99999999999999999999", "184467440737095516150" };
 
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         uint64_t fence;
@@ -86,24 +71,16 @@ static void refuse(const char *bytes, size_t size)
 
 TEST(fence_line_in_another_form_is_refused)
 {
-    static const char *const bad[] = { "",
-                                       "\n",
-                                       "7\n",
-                                       "bowline fence ",
-                                       "bowline fence \n",
-                                       "bowline fence 7",
-                                       "bowline fence 7\n\n",
-                                       "bowline fence 7\r\n",
-                                       "bowline fence 7 \n",
-                                       "bowline fence  7\n",
-                                       " bowline fence 7\n",
-                                       "Bowline fence 7\n",
-                                       "bowline Fence 7\n",
-                                       "bowline fence 0\n",
-                                       "bowline fence 07\n",
-                                       "bowline fence -7\n",
-                                       "bowline fence 7\nbowline fence 8\n",
-                                       "bowline fence 18446744073709551616\n" };
+    static const char *const bad[] = {
+        /* cut, or with another end */
+        "", "\n", "7\n", "bowline fence ", "bowline fence \n", "bowline fence 7",
+        "bowline fence 7\n\n", "bowline fence 7\r\n", "bowline fence 7 \n",
+        "bowline fence 7\nbowline fence 8\n",
+        /* other words or numbers */
+        "bowline fence  7\n", " bowline fence 7\n", "Bowline fence 7\n", "bowline Fence 7\n",
+        "bowline fence 0\n", "bowline fence 07\n", "bowline fence -7\n",
+        "bowline fence 18446744073709551616\n"
+    };
 
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         refuse(bad[i], strlen(bad[i]));

@@ -15,7 +15,7 @@ import socket
 
 import pytest
 
-from conftest import CTRL_C, CTRL_Z, PROGRAM, PROMPT
+from conftest import CTRL_C, CTRL_Z, PROGRAM, PROMPT, failed
 from own_redis import LIMIT, wait_for
 from own_store import STORES, open_store
 
@@ -56,13 +56,6 @@ class Watch:
         event = json.loads(line)
         assert event["event"] in wanted, line
         return event
-
-
-def failed(done, code=125):
-    assert done.returncode == code and done.stdout == "", done
-    lines = done.stderr.splitlines()
-    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
-    return [line.removeprefix("bowline: ") for line in lines]
 
 
 def test_who_shows_the_command_without_its_arguments(place, store, name):

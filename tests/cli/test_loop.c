@@ -31,6 +31,28 @@ static int close_loop(void **state)
 
 FIXTURE(open_loop, close_loop)
 
+/* Sleeps for 20 ms at least. */
+static void sleep_in_the_loop(void)
+{
+    int64_t until = loop_now() + 20;
+
+    loop_turn(&l, 20);
+    assert_true(loop_now() >= until);
+}
+
+/* No descriptor can be opened; the limit before. */
+static struct rlimit forbid_descriptors(void)
+{
+    struct rlimit before;
+    int           next = dup(ends[0]);
+
+    assert_int_equal(close(next), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = { .rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    return before;
+}
+
 TEST(loop_without_an_end_has_no_timer)
 {
     assert_int_equal(write(ends[1], "s", 1), 1);
@@ -41,9 +63,7 @@ TEST(loop_without_an_end_has_no_timer)
 
 TEST(loop_wakes_at_its_time_and_keeps_the_timer)
 {
-    int64_t until = loop_now() + 20;
-    loop_turn(&l, 20);
-    assert_true(loop_now() >= until);
+    sleep_in_the_loop();
     int timer_fd = l.timer_fd;
     assert_true(timer_fd >= 0);
     loop_turn(&l, 1);
@@ -54,9 +74,7 @@ TEST(loop_wakes_at_its_time_and_keeps_the_timer)
 TEST(loop_clears_an_expired_timer)
 {
     loop_turn(&l, 1);
-    int64_t until = loop_now() + 20;
-    loop_turn(&l, 20);
-    assert_true(loop_now() >= until);
+    sleep_in_the_loop();
 }
 
 static int64_t timer_left_ms(void)
@@ -108,16 +126,9 @@ TEST(loop_wakes_for_a_signal_before_its_time)
 /* With a missing timer it would sleep for ever. */
 TEST(loop_without_a_descriptor_for_a_timer_still_wakes_up)
 {
-    struct rlimit before;
+    struct rlimit before = forbid_descriptors();
 
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int next = dup(ends[0]);
-    assert_int_equal(close(next), 0);
-    struct rlimit none = { .rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int64_t until = loop_now() + 20;
-    loop_turn(&l, 20);
-    assert_true(loop_now() >= until);
+    sleep_in_the_loop();
     int64_t began = loop_now();
     loop_turn(&l, 1000000);
     assert_true(loop_now() < began + 1000000);
@@ -130,15 +141,8 @@ TEST(loop_without_a_descriptor_for_a_timer_still_wakes_up)
 /* Then it polls the client. */
 TEST(loop_without_a_descriptor_for_the_client_still_wakes_up)
 {
-    struct rlimit   before;
-    bowline_options options = { .size = sizeof options, .url = "thread:" };
-
-    assert_int_equal(bowline_open(&l.client, &options, NULL), BOWLINE_OK);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int next = dup(ends[0]);
-    assert_int_equal(close(next), 0);
-    struct rlimit none = { .rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(bowline_open(&l.client, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
+    struct rlimit before = forbid_descriptors();
     assert_true(bowline_fd(l.client) < 0);
     assert_true(bowline_timeout_ms(l.client) == BOWLINE_FOREVER);
     loop_turn(&l, BOWLINE_FOREVER);

@@ -12,6 +12,8 @@ import signal
 
 import pytest
 
+from conftest import finish
+
 # Records a TERM, and ends later; a grandchild in the same group does the same.
 STUBBORN = """
 import os, pathlib, signal, time
@@ -60,13 +62,6 @@ def is_gone(place, run):
     child = place.text_of(place.path("child"))  # it may not have reached that line
     pids = [run.events[2]["pid"], *([int(child)] if child.endswith("\n") else [])]
     return not any(place.is_alive(pid) for pid in pids)
-
-
-def finish(place, run):
-    code = place.finish(run)
-    run.events = [json.loads(line) for line in run.out.splitlines()]
-    run.order = [line["event"] + ":" + line["action"] if "action" in line else line["event"] for line in run.events]
-    return code
 
 
 def was_late(place, run):

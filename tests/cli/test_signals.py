@@ -26,11 +26,17 @@ sys.exit(7)
 FORWARDED = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2]
 
 
-@pytest.mark.parametrize("number", FORWARDED)
-def test_a_signal_reaches_every_process_of_the_command_once(place, number):
-    run = place.start("job", *place.python(GROUP))
+def start_group(place, **how):
+    """A run of GROUP whose two processes are ready."""
+    run = place.start("job", *place.python(GROUP), **how)
     for who in ("parent", "child"):
         place.wait_for_text(place.path(f"ready-{who}"))
+    return run
+
+
+@pytest.mark.parametrize("number", FORWARDED)
+def test_a_signal_reaches_every_process_of_the_command_once(place, number):
+    run = start_group(place)
     run.send_signal(number)
     for who in ("parent", "child"):
         place.wait_for_text(place.path(f"signalled-{who}"))
@@ -63,9 +69,7 @@ def test_command_ended_by_the_signal_is_128_and_releases_the_lock(place):
 
 def test_signal_to_the_group_of_bowline_reaches_the_command_once(place):
     # Like a key on a terminal, or kill -TERM -PGID: the command is in another group.
-    run = place.start("job", *place.python(GROUP))
-    for who in ("parent", "child"):
-        place.wait_for_text(place.path(f"ready-{who}"))
+    run = start_group(place)
     os.killpg(run.pid, signal.SIGTERM)
     place.wait_for_text(place.path("signalled-parent"))
     place.path("go").touch()
@@ -194,12 +198,7 @@ def test_ignored_hangup_does_not_end_the_wait(place):
 
 
 def test_an_ignored_hangup_is_not_passed_on(place):
-    def ignore():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    run = place.start("job", *place.python(GROUP), preexec_fn=ignore)
-    for who in ("parent", "child"):
-        place.wait_for_text(place.path(f"ready-{who}"))
+    run = start_group(place, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     run.send_signal(signal.SIGHUP)
     run.send_signal(signal.SIGUSR1)
     place.wait_for_text(place.path("signalled-parent"))

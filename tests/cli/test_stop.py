@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from conftest import LIMIT, PROGRAM
+from conftest import LIMIT, PROGRAM, finish
 
 NOBODY = 65534
 
@@ -73,13 +73,6 @@ def start(place, code, *options, count=2):
     run = place.start("--status-fd", "1", *options, "job", *place.python(code))
     run.pids = [int(place.wait_for_text(place.path(name))) for name in ("command", "child")[:count]]
     return run
-
-
-def finish(place, run):
-    code = place.finish(run)
-    run.events = [json.loads(line) for line in run.out.splitlines()]
-    run.order = [line["event"] + ":" + line["action"] if "action" in line else line["event"] for line in run.events]
-    return code
 
 
 def who_is_in(directory):

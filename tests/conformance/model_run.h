@@ -6,8 +6,7 @@
  * BOWLINE_MODEL_RUNS the count; a failure prints the values that repeat the sequence alone.
  * tests/mutants.txt has the faults that must make a sequence differ.
  */
-#ifndef TEST_MODEL_RUN_H
-#define TEST_MODEL_RUN_H
+#pragma once
 
 #include "lab/base/dice.h"
 #include "tests/lib/suite.h"
@@ -70,5 +69,3 @@ static void must_be_the_same(uint64_t usual, uint64_t part)
     print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
     assert_true(play_sequences(seed, runs) == runs);
 }
-
-#endif

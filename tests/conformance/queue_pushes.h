@@ -1,8 +1,7 @@
 /*
  * queue_pushes.h -- connections that subscribe to push channels of a server, and their pushes.
  */
-#ifndef TEST_QUEUE_PUSHES_H
-#define TEST_QUEUE_PUSHES_H
+#pragma once
 
 #include "lab/model/queue.h"
 #include "engine/redis/wire/queue.h"
@@ -87,5 +86,3 @@ static void subscribe_on_server(unsigned connection, uint8_t push_channel)
     (void)next_answer(connection);
     channel_of[connection] = push_channel;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * server.hpp -- a redis-server of one test, if there is one.
  */
-#ifndef SERVER_HPP
-#define SERVER_HPP
+#pragma once
 
 #include "tap.hpp"
 
@@ -80,5 +79,3 @@ class server {
 };
 
 } /* namespace tap */
-
-#endif

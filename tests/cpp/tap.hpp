@@ -3,8 +3,7 @@
  *
  * A failed check throws, so that the objects of the test are destroyed in order: cmocka jumps.
  */
-#ifndef TAP_HPP
-#define TAP_HPP
+#pragma once
 
 #include <bowline/bowline.hpp>
 
@@ -134,5 +133,3 @@ int main()
 {
     return tap::run();
 }
-
-#endif

@@ -282,13 +282,13 @@ TEST(several_names_are_acquired_together)
     bowline::client   client(at.url), other(at.url);
     const std::string second = at.name + "2";
     {
-        std::vector<bowline::hold> holds = client.acquire_all({ second, at.name });
+        std::vector<bowline::hold> holds = bowline::acquire_all(client, { second, at.name });
         CHECK(holds.size() == 2 && holds[0].name() == second && holds[1].name() == at.name);
         CHECK(!other.try_acquire(at.name) && !other.try_acquire(second));
-        THROWN(BOWLINE_BUSY, other.acquire_all({ "free", second }, bowline::no_wait));
+        THROWN(BOWLINE_BUSY, bowline::acquire_all(other, { "free", second }, bowline::no_wait));
     }
-    CHECK(other.acquire_all({ at.name, second }, bowline::no_wait).size() == 2);
-    THROWN(BOWLINE_USAGE, client.acquire_all({}));
+    CHECK(bowline::acquire_all(other, { at.name, second }, bowline::no_wait).size() == 2);
+    THROWN(BOWLINE_USAGE, bowline::acquire_all(client, {}));
 }
 
 TEST(try_acquire_returns_nothing_when_held)

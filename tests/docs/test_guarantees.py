@@ -11,10 +11,12 @@ import subprocess
 
 import pytest
 
+import sharing_peers
 from named_tests import all_that_are_run, names_in
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 PAGE = "docs/reference/evidence.md"
+SHARING = "docs/reference/sharing-compared.md"
 READABLE = ["docs/explanation/guarantees.md", "docs/explanation/redlock.md"]
 
 
@@ -88,9 +90,10 @@ def test_every_promise_names_its_tests(listing):
 
 def test_every_test_that_a_page_names_is_run():
     run = all_that_are_run(SOURCE)
-    for page in [PAGE, *READABLE]:
+    for page in [PAGE, *READABLE, SHARING]:
         named = set(names_in((SOURCE / page).read_text(encoding="utf-8")))
         assert {name for name in named - run if re.match(r"test_\w", name)} == set(), page
+    assert sharing_peers.meanings_table() in (SOURCE / SHARING).read_text(encoding="utf-8"), "make sharing-compared"
 
 
 def rows_of(part, columns=1):

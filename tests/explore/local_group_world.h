@@ -2,8 +2,7 @@
  * local_group_world.h -- the world of test_local_group.c: three callers with their holds, the local
  * group, and the store below it.
  */
-#ifndef LOCAL_GROUP_WORLD_H
-#define LOCAL_GROUP_WORLD_H
+#pragma once
 
 #include "lock/local_group.h"
 #include "lock/machine.h"
@@ -251,5 +250,3 @@ static void look(const world *w)
     if (who_run == 0 && w->requested == NOTHING && (w->is_held || !bwl_group_is_over(&w->group)))
         breaks(CLEAN);
 }
-
-#endif

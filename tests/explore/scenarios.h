@@ -1,8 +1,7 @@
 /*
  * scenarios.h -- the lab's scenarios by name.
  */
-#ifndef SCENARIOS_H
-#define SCENARIOS_H
+#pragma once
 
 #include "tests/lib/suite.h"
 
@@ -15,5 +14,3 @@ static inline bwl_scenario scenario_called(const char *name)
     assert_true(bwl_scenario_find(name, &i));
     return bwl_scenario_at(i);
 }
-
-#endif

@@ -43,6 +43,11 @@ TEST(memory_is_counted_and_refused_beyond_the_limit)
 
 /* ---- seen states ----------------------------------------------------------------------------- */
 
+static bwl_visit see(bwl_seen *seen, uint64_t fingerprint, uint32_t *ret_number)
+{
+    return bwl_seen_add(seen, &(bwl_seen_world){ .fingerprint = fingerprint }, ret_number);
+}
+
 /* Fingerprints that differ in the lower half only, or in the upper half only. */
 TEST(seen_compares_both_halves_of_a_fingerprint)
 {
@@ -54,13 +59,9 @@ TEST(seen_compares_both_halves_of_a_fingerprint)
 
     bwl_seen_start(&seen, &memory);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = prints[i] }, &number),
-            BWL_VISIT_NEW);
+        assert_int_equal(see(&seen, prints[i], &number), BWL_VISIT_NEW);
     for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = prints[i] }, &number),
-            BWL_VISIT_BEFORE);
+        assert_int_equal(see(&seen, prints[i], &number), BWL_VISIT_BEFORE);
         assert_int_equal(number, i);
     }
     bwl_seen_free(&seen);
@@ -76,14 +77,10 @@ TEST(seen_grows_and_keeps_all_states)
 
     bwl_seen_start(&seen, &memory);
     for (uint32_t i = 0; i < COUNT; i++)
-        assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
-            BWL_VISIT_NEW);
+        assert_int_equal(see(&seen, bwl_dice_draw(&seed), &number), BWL_VISIT_NEW);
     seed = 5;
     for (uint32_t i = 0; i < COUNT; i++) {
-        assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
-            BWL_VISIT_BEFORE);
+        assert_int_equal(see(&seen, bwl_dice_draw(&seed), &number), BWL_VISIT_BEFORE);
         assert_int_equal(number, i);
     }
     bwl_seen_free(&seen);
@@ -100,15 +97,12 @@ TEST(seen_that_is_full_keeps_its_states)
 
     bwl_seen_start(&seen, &memory);
     while (is_in)
-        is_in = bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) },
-                             &number) == BWL_VISIT_NEW;
+        is_in = see(&seen, bwl_dice_draw(&seed), &number) == BWL_VISIT_NEW;
     assert_true(seen.count > 20 * MIB / 32);
     assert_true(memory.most <= memory.max);
     seed = 7;
     for (uint32_t i = 0; i < seen.count; i++) {
-        assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
-            BWL_VISIT_BEFORE);
+        assert_int_equal(see(&seen, bwl_dice_draw(&seed), &number), BWL_VISIT_BEFORE);
         assert_int_equal(number, i);
     }
     bwl_seen_free(&seen);

@@ -2,8 +2,7 @@
  * fuzz.h -- what each fuzz target has: its entry, checks, and copies of exactly their size, so that
  * the address sanitizer detects a read beyond them.
  */
-#ifndef FUZZ_H
-#define FUZZ_H
+#pragma once
 
 #include "core/core.h"
 
@@ -27,5 +26,3 @@ static inline char *copy_of(const void *bytes, size_t size)
         memcpy(copy, bytes, size);
     return copy;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * tape.h -- the bytes of a fuzzer, read one after the other; zeros after their end.
  */
-#ifndef TAPE_H
-#define TAPE_H
+#pragma once
 
 #include "fuzz.h"
 
@@ -35,5 +34,3 @@ static inline bwl_ms take_lease(tape *t)
 
     return choice < 128 ? usual_ms[choice % 4] : LEASE_MIN_MS + take_two(t);
 }
-
-#endif

@@ -178,9 +178,9 @@ WANTED = "cc g++ ninja meson pkg-config scdoc redis-server redis-cli flock ip op
 
 
 class Machine:
-    """A machine with some programs on it, and an apt-get that records its arguments."""
+    """A machine with some programs, without those named, and with an apt-get that records its words and runs `apt`."""
 
-    def __init__(self, directory, uid):
+    def __init__(self, directory, *without, uid, apt=""):
         self.bin = directory / "bin"
         self.bin.mkdir()
         self.apt_log = directory / "apt.log"
@@ -193,23 +193,19 @@ class Machine:
             self.program(name, "exit 0")
         self.program("id", f"echo {uid}")
         self.program("python", "exit 0")
+        self.program(
+            "apt-get",
+            f'echo "$*" >>"{self.apt_log}"\n{apt.format(log=self.apt_log)}\n'
+            f'case "$*" in *" install "*scdoc*) printf "#!/bin/sh\\n" >"{self.bin}/scdoc"; '  # it installs scdoc
+            f'chmod +x "{self.bin}/scdoc" ;; esac',
+        )
+        for name in without:
+            (self.bin / name).unlink()
 
     def program(self, name, text):
         path = self.bin / name
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
-
-    def without(self, name):
-        (self.bin / name).unlink()
-
-    def apt(self, text=""):
-        """apt-get that logs its command, creates scdoc when it has to install it, and runs text."""
-        self.program(
-            "apt-get",
-            f'echo "$*" >>"{self.apt_log}"\n{text}\n'
-            f'case "$*" in *" install "*scdoc*) printf "#!/bin/sh\\n" >"{self.bin}/scdoc"; '
-            f'chmod +x "{self.bin}/scdoc" ;; esac',
-        )
 
     def install(self, *words):
         environment = {"PATH": str(self.bin), "BOWLINE_PYTHON": str(self.bin / "python"), "TMPDIR": str(self.bin.parent)}
@@ -221,16 +217,13 @@ class Machine:
 
 def test_complete_machine_needs_no_action(tmp_path):
     machine = Machine(tmp_path, uid=1000)
-    machine.apt()
     done = machine.install()
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert machine.told_apt() == []
 
 
 def test_only_what_is_missing_is_installed_and_lists_are_not_fetched(tmp_path):
-    machine = Machine(tmp_path, uid=0)
-    machine.without("scdoc")
-    machine.apt()
+    machine = Machine(tmp_path, "scdoc", uid=0)
     done = machine.install()
     assert done.returncode == 0, done.stderr
     assert done.stderr == "install-deps: installing scdoc\n"
@@ -241,15 +234,12 @@ def test_only_what_is_missing_is_installed_and_lists_are_not_fetched(tmp_path):
 def test_library_is_installed_by_the_name_of_its_package(tmp_path):
     machine = Machine(tmp_path, uid=0)
     machine.program("pkg-config", 'case "$*" in *libuv|*libevent|*glib-2.0) exit 1 ;; esac')
-    machine.apt()
     assert machine.install().returncode == 1  # still not found
     assert machine.told_apt()[0].endswith(" libuv1-dev libevent-dev libglib2.0-dev")
 
 
 def test_lists_are_fetched_when_installing_did_not_work(tmp_path):
-    machine = Machine(tmp_path, uid=0)
-    machine.without("scdoc")
-    machine.apt(f'[ "$(cat "{machine.apt_log}")" != "$*" ] || exit 100')
+    machine = Machine(tmp_path, "scdoc", uid=0, apt='[ "$(cat "{log}")" != "$*" ] || exit 100')
     done = machine.install()
     assert done.returncode == 0, done.stderr
     kinds = [re.search(r"\b(install|update)\b", line).group(1) for line in machine.told_apt()]
@@ -257,19 +247,14 @@ def test_lists_are_fetched_when_installing_did_not_work(tmp_path):
 
 
 def test_output_of_apt_is_shown_when_it_fails(tmp_path):
-    machine = Machine(tmp_path, uid=0)
-    machine.without("scdoc")
-    machine.apt('echo "E: no such thing" >&2; exit 100')
+    machine = Machine(tmp_path, "scdoc", uid=0, apt='echo "E: no such thing" >&2; exit 100')
     done = machine.install()
     assert done.returncode == 1
     assert "could not install: scdoc" in done.stderr and "E: no such thing" in done.stderr
 
 
 def test_command_is_printed_without_root_and_sudo(tmp_path):
-    machine = Machine(tmp_path, uid=1000)
-    machine.without("scdoc")
-    machine.without("flock")
-    machine.apt()
+    machine = Machine(tmp_path, "scdoc", "flock", uid=1000)
     done = machine.install()
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
@@ -278,9 +263,7 @@ def test_command_is_printed_without_root_and_sudo(tmp_path):
 
 
 def test_sudo_is_used_if_it_needs_no_password(tmp_path):
-    machine = Machine(tmp_path, uid=1000)
-    machine.without("scdoc")
-    machine.apt()
+    machine = Machine(tmp_path, "scdoc", uid=1000)
     machine.program("sudo", '[ "$1" = -n ] && shift\nexec "$@"')
     machine.program("true", "exit 0")
     assert machine.install().returncode == 0
@@ -288,9 +271,7 @@ def test_sudo_is_used_if_it_needs_no_password(tmp_path):
 
 
 def test_sudo_with_a_password_is_not_used_without_a_terminal(tmp_path):
-    machine = Machine(tmp_path, uid=1000)
-    machine.without("scdoc")
-    machine.apt()
+    machine = Machine(tmp_path, "scdoc", uid=1000)
     machine.program("sudo", "exit 1")
     done = machine.install()
     assert done.returncode == 1
@@ -298,9 +279,7 @@ def test_sudo_with_a_password_is_not_used_without_a_terminal(tmp_path):
 
 
 def test_no_system_service_is_ever_installed(tmp_path):
-    machine = Machine(tmp_path, uid=1000)
-    machine.without("redis-server")
-    machine.without("redis-cli")
+    machine = Machine(tmp_path, "redis-server", "redis-cli", "apt-get", uid=1000)
     if os.access("/usr/bin/redis-check-rdb", os.X_OK):
         # The script finds the server's other name on this machine, whatever the PATH.
         assert "redis-tools" in machine.install().stderr
@@ -310,8 +289,6 @@ def test_no_system_service_is_ever_installed(tmp_path):
 
 
 def test_unknown_argument_installs_nothing(tmp_path):
-    machine = Machine(tmp_path, uid=0)
-    machine.without("scdoc")
-    machine.apt()
+    machine = Machine(tmp_path, "scdoc", uid=0)
     assert machine.install("everything").returncode == 2
     assert machine.told_apt() == []

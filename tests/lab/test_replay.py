@@ -130,33 +130,27 @@ def test_missing_server_error_has_a_hint(lab, reused):
     assert is_clean(lab)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_server_too(lab, server, reused, number):
-    """In the middle of a pause of 5 ms, each of which lasts ten seconds."""
-    file = lab.write("it.json", reused)
-    process = subprocess.Popen(
-        [os.environ["BOWLINE_LAB"], "replay", file, "--scale", "10000"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.env,
-    )
+def in_a_pause(lab, reused):
+    """A replay in the middle of a pause of 5 ms, each of which lasts ten seconds."""
+    words = [os.environ["BOWLINE_LAB"], "replay", lab.write("it.json", reused), "--scale", "10000"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.env)
     for line in process.stdout:
         if b" ms pass" in line:
             break
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_too(lab, server, reused, number):
+    process = in_a_pause(lab, reused)
     process.send_signal(number)
     assert process.wait(60) == 128 + number
     process.stdout.close()
-    process.stderr.close()
     assert is_clean(lab)
 
 
 def test_kill_ends_the_server_too(lab, server, reused):
-    file = lab.write("it.json", reused)
-    process = subprocess.Popen(
-        [os.environ["BOWLINE_LAB"], "replay", file, "--scale", "10000"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.env,
-    )
-    for line in process.stdout:
-        if b" ms pass" in line:
-            break
+    process = in_a_pause(lab, reused)
     socket = next(lab.temporary.iterdir()) / "redis"
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) == 1 and socket.exists()
@@ -218,6 +212,14 @@ def set_to(name, value):
     return lambda schedule: schedule.update({name: value})
 
 
+def in_the_world(**values):
+    return lambda schedule: schedule["world"].update(values)
+
+
+OUT_OF_BOUNDS = [("clients", 9), ("lease_ms", 2), ("lease_ms", None), ("extend_ms", 2), ("jump_ms", None), ("server_pace", None),
+                 ("pace_a", 0), ("lease_b_ms", 0)]
+
+
 @pytest.mark.parametrize(
     "change, part",
     [
@@ -233,16 +235,9 @@ def set_to(name, value):
         (set_to("transitions", [{"do": "start", "client": "AB"}]), 'no client is called "AB"'),
         (set_to("transitions", [{"do": "start", "client": "A", "which": -1}]), "out of bounds"),
         (set_to("transitions", [{"do": "start", "client": "A"}] * 5000), "more steps than a schedule may have"),
-        (lambda s: s["world"].update(clients=9), "out of bounds"),
-        (lambda s: s["world"].update(lease_ms=2), "out of bounds"),
-        (lambda s: s["world"].update(lease_ms=None), '"lease_ms" is out of bounds'),
-        (lambda s: s["world"].update(extend_ms=2), "out of bounds"),
-        (lambda s: s["world"].update(jump_ms=None), '"jump_ms" is out of bounds'),
-        (lambda s: s["world"].update(server_pace=None), "out of bounds"),
-        (lambda s: s["world"].update(pace_a=0), "out of bounds"),
-        (lambda s: s["world"].update(lease_b_ms=0), "out of bounds"),
-        (lambda s: s["world"].update(renews=1), "true or false has to be here"),
-        (lambda s: s["world"].update(moon=1), 'a world has no "moon"'),
+        *((in_the_world(**{name: value}), f'"{name}" is ' * (value is None) + "out of bounds") for name, value in OUT_OF_BOUNDS),
+        (in_the_world(renews=1), "true or false has to be here"),
+        (in_the_world(moon=1), 'a world has no "moon"'),
         (lambda s: s.pop("invariant"), "it lacks its subject, its invariant or its transitions"),
         (lambda s: s.pop("transitions"), "it lacks its subject, its invariant or its transitions"),
         (lambda s: s.pop("format_version"), '"format_version" has to come first'),

@@ -2,8 +2,7 @@
  * attempt.h -- opens a URL, acquires, releases and closes: for tests of errors that may appear in
  * any of these steps.
  */
-#ifndef TEST_ATTEMPT_H
-#define TEST_ATTEMPT_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -15,5 +14,3 @@ int attempt(const char *url, bowline_error *reterr);
  * tests, "hunter2". */
 __attribute__((format(printf, 3, 4))) void expect(int status, const char *part, const char *format,
                                                   ...);
-
-#endif

@@ -2,8 +2,7 @@
  * catalogue.h -- shared by the tests of other programs' locks: a server, clients by protocol, and
  * the exact commands on the wire (MONITOR).
  */
-#ifndef TEST_CATALOGUE_H
-#define TEST_CATALOGUE_H
+#pragma once
 
 #include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
@@ -105,5 +104,3 @@ __attribute__((format(printf, 1, 2))) static inline void expect_monitored(const 
     va_end(arguments);
     assert_string_equal(monitored(), wanted);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * They are in a directory that the test chooses: NAME.pem is the certificate, NAME.key its key.
  */
-#ifndef TEST_CERTS_H
-#define TEST_CERTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void certs_make(const char *directory, const cert *what);
 
 /* "DIRECTORY/NAME"; lives until seven more calls. */
 const char *certs_path(const char *directory, const char *name);
-
-#endif

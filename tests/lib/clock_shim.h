@@ -1,8 +1,7 @@
 /*
  * clock_shim.h -- a server's wall clock, set by the test.  See clock_shim.c.
  */
-#ifndef TEST_CLOCK_SHIM_H
-#define TEST_CLOCK_SHIM_H
+#pragma once
 
 typedef struct clock_setting {
     long long offset_us;
@@ -10,5 +9,3 @@ typedef struct clock_setting {
     long long since_us;  /* when it starts to run too fast, on the true clock */
     long long stands_us; /* not 0: the clock is stopped at this time */
 } clock_setting;
-
-#endif

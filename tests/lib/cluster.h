@@ -4,8 +4,7 @@
  * The nodes are servers (server.h), each with a cluster port beside its own.  Node i, from 0 to 2,
  * starts with the i-th third of the slots; node i + 3 is its replica.
  */
-#ifndef TEST_CLUSTER_H
-#define TEST_CLUSTER_H
+#pragma once
 
 #include "tests/lib/server.h"
 
@@ -60,5 +59,3 @@ bool cluster_comes_to(cluster *c, const char *state);
 
 /* Waits likewise until each running node knows that another node than this one owns the slot. */
 bool cluster_leaves(cluster *c, int slot, unsigned node);
-
-#endif

@@ -2,8 +2,7 @@
  * counter.h -- functions for bowline_update: one that counts, and can call the test between read
  * and write; and one with a fixed result.
  */
-#ifndef TEST_COUNTER_H
-#define TEST_COUNTER_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -74,5 +73,3 @@ static inline int want(bowline_change *change, void *context)
     change->lasts_ms   = w->lasts_ms;
     return w->choice;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * The state of a test is its engine, and its name begins with the engine's.  After each test
  * nothing may be left: no key on the server, no descriptor and no thread in this process.
  */
-#ifndef TEST_ENGINES_H
-#define TEST_ENGINES_H
+#pragma once
 
 #include "tests/lib/suite.h"
 #include "tests/lib/testing.h"
@@ -71,5 +70,3 @@ bowline_client *engine_client_at(const engine *e, const char *options, uint32_t 
 void engine_close(bowline_client *client);
 
 void engine_add(const char *name, CMUnitTestFunction body, engine_kind kind);
-
-#endif

@@ -5,10 +5,7 @@
  * forked while another thread is inside it blocks for ever in its first malloc.  Here fork waits
  * until no thread is inside.  Without the sanitizer this does nothing.
  */
-#ifndef TESTS_FORK_SAFE_H
-#define TESTS_FORK_SAFE_H
+#pragma once
 
 /* Call before the first thread is started. */
 void make_fork_safe(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * So the server's times are known to the millisecond, however busy the machine is.
  */
-#ifndef TEST_FROZEN_H
-#define TEST_FROZEN_H
+#pragma once
 
 #include "tests/lib/server.h"
 #include <stdint.h>
@@ -21,5 +20,3 @@ void frozen_await(server *s);
 
 /* Stops it; for AROUND of suite.h. */
 int frozen_stop(void **state);
-
-#endif

@@ -2,8 +2,7 @@
  * inside.h -- who waits inside a client: for tests that act only when another thread or operation
  * waits.
  */
-#ifndef TEST_INSIDE_H
-#define TEST_INSIDE_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -19,5 +18,3 @@ inside look_inside(bowline_client *client, const char *name);
 /* Waits, ten seconds at most, until there are at least so many. */
 bool inside_comes_to(bowline_client *client, const char *name, inside least);
 bool threads_wait(bowline_client *client, unsigned count);
-
-#endif

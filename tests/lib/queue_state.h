@@ -1,8 +1,7 @@
 /*
  * queue_state.h -- the waiters in the queue of a lock of protocol queue, as the server shows them.
  */
-#ifndef TEST_QUEUE_STATE_H
-#define TEST_QUEUE_STATE_H
+#pragma once
 
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
@@ -31,5 +30,3 @@ long queue_push_count(server *s);
 
 /* Starts to wait, and returns when the waiter is in the queue as the `nth`. */
 void queue_await_join(server *s, waiter *w, bowline_client *client, const char *name, long nth);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Call all of it from the main thread.
  */
-#ifndef TEST_SERVER_H
-#define TEST_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -104,5 +103,3 @@ bool server_comes_to(server *s, const char *part, const char *question);
  * and client info may exist.  Otherwise prints the key and deletes it, so that the next test does
  * not fail. */
 bool server_becomes_empty(server *s);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * server_inside.h -- shared by the two files of server.h.
  */
-#ifndef TEST_SERVER_INSIDE_H
-#define TEST_SERVER_INSIDE_H
+#pragma once
 
 #include "tests/lib/server.h"
 
@@ -18,5 +17,3 @@ int server_connect(const char *path);
 /* Fails the test with: what the server does not do, whether it has ended, and the end of its
  * log. */
 void server_fails(server *s, const char *what);
-
-#endif

@@ -2,8 +2,7 @@
  * shared_server.h -- the one server of a test program that its cases share: set-up and tear-down
  * functions for groups and cases.
  */
-#ifndef TEST_SHARED_SERVER_H
-#define TEST_SHARED_SERVER_H
+#pragma once
 
 #include "tests/lib/server.h"
 
@@ -16,5 +15,3 @@ int stop_server(void **state);
 /* For a case: set-up deletes all keys, tear-down fails if keys are left. */
 int empty_server(void **state);
 int nothing_is_left(void **state);
-
-#endif

@@ -2,8 +2,7 @@
  * slow_build.h -- whether this is a build with a sanitizer or with coverage.  Every state of the
  * lab then takes ten times as long, so exhaustive searches are reduced to samples.
  */
-#ifndef SLOW_BUILD_H
-#define SLOW_BUILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,5 +16,3 @@ static inline bool is_slow_build(void)
     return (sanitize != NULL && strcmp(sanitize, "none") != 0) ||
            (coverage != NULL && strcmp(coverage, "true") == 0);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * all.  ROWS(rows, body) adds a test for each row of a table; the row has a name, and is the state.
  * suite.c has main.
  */
-#ifndef TEST_SUITE_H
-#define TEST_SUITE_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,5 +61,3 @@ void suite_add(const char *name, CMUnitTestFunction body);
 void suite_add_row(const char *name, CMUnitTestFunction body, const void *state);
 void suite_fixture(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 void suite_around(CMFixtureFunction set_up, CMFixtureFunction tear_down);
-
-#endif

@@ -6,8 +6,7 @@
  * On a server that lets a script write after TIME.  ARGV: 1 the time of the PHP host, 2 the token,
  * 3 the ttl in ms; of DELETE 1 is the token.
  */
-#ifndef TEST_SYMFONY_SCRIPTS_H
-#define TEST_SYMFONY_SCRIPTS_H
+#pragma once
 
 #define SYMFONY_BEGINNING                                 \
     "local key = KEYS[1] "                                \
@@ -86,5 +85,3 @@
     "  return true "                                    \
     "end "                                              \
     "return false"
-
-#endif

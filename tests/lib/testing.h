@@ -2,8 +2,7 @@
  * testing.h -- shared by the tests of the whole library: cmocka, the public headers, and clients
  * and holds that the test needs.
  */
-#ifndef TESTING_H
-#define TESTING_H
+#pragma once
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
@@ -132,5 +131,3 @@ void child_expects(int *failed, bool holds, const char *what);
 #define keeps_in_round(kept, status, round) \
     keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
 bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);
-
-#endif

@@ -2,8 +2,7 @@
  * wire.h -- a plain connection to a server: commands are buffered and written at once, and their
  * replies read as frames.
  */
-#ifndef TEST_WIRE_H
-#define TEST_WIRE_H
+#pragma once
 
 #include "engine/redis/wire/resp.h"
 
@@ -33,5 +32,3 @@ bwl_resp_cursor wire_ask(wire *w, const char *words);
 
 /* Buffers a command without sending it. */
 void wire_say(wire *w, const char *words);
-
-#endif

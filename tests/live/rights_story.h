@@ -2,8 +2,7 @@
  * rights_story.h -- for the tests of `bowline acl`: what the operations of a user gave, as one
  * text, and the user with a rule from which one item is left out.
  */
-#ifndef RIGHTS_STORY_H
-#define RIGHTS_STORY_H
+#pragma once
 
 #include "doctor/rights.h"
 #include "tests/lib/server.h"
@@ -86,5 +85,3 @@ static bool has(const rights *r, const char *item)
             return true;
     return false;
 }
-
-#endif

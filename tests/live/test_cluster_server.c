@@ -42,15 +42,14 @@ TEST(cluster_acquire_is_refused_when_the_cluster_is_down)
 /* While a call blocks on the first connection, the next one opens another. */
 TEST(cluster_nodes_are_found_by_each_connection_of_a_client)
 {
-    char   url[100], name[BOWLINE_NAME_MAX + 1], question[BOWLINE_NAME_MAX + 32];
+    char   name[BOWLINE_NAME_MAX + 1], question[BOWLINE_NAME_MAX + 32];
     waiter w;
 
     cluster_queue_needed();
     c = cluster_start(false);
     (void)snprintf(name, sizeof name, "%s", cluster_name_at(2, 0));
     (void)snprintf(question, sizeof question, "ZCARD bowline:{%s}:bwl.q", name);
-    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d", c->nodes[1]->port);
-    bowline_client *client = must_open(url);
+    bowline_client *client = must_open_url("redis+cluster://127.0.0.1:%d", c->nodes[1]->port);
     bowline_hold   *first  = must_acquire(client, name);
     waiter_start(&w, client, name, 20000);
     assert_true(server_comes_to(c->nodes[2], "1", question));
@@ -69,12 +68,10 @@ TEST(cluster_node_in_a_single_server_url_is_refused)
     c = cluster_start(false);
     expect(BOWLINE_REFUSED, "write redis+cluster://", "redis://127.0.0.1:%d", c->nodes[0]->port);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
-        bowline_error error = { 0 };
-        char          url[100];
-        (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?protocol=token",
-                       c->nodes[(i + 1) % CLUSTER_PRIMARIES]->port);
-        bowline_client *client = must_open(url);
+        bowline_error   error  = { 0 };
         bowline_hold   *hold   = NULL;
+        bowline_client *client = must_open_url("redis://127.0.0.1:%d?protocol=token",
+                                               c->nodes[(i + 1) % CLUSTER_PRIMARIES]->port);
         assert_status(BOWLINE_REFUSED,
                       acquire_within(&hold, client, cluster_name_at(i, 0), 0, &error), &error);
         assert_non_null(strstr(error.text, "write redis+cluster://"));

@@ -31,13 +31,12 @@ static int end(void **state)
 static void check_lock_at(unsigned node, int status, const char *part, const char *user)
 {
     bowline_hold *hold = NULL;
-    char          url[400];
 
-    (void)snprintf(url, sizeof url, "redis+cluster://%s%s?protocol=%s", user,
-                   c->url + strlen("redis+cluster://"), cluster_protocol());
     for (int64_t wait_ms = 0; wait_ms <= 86400000; wait_ms += 86400000) {
-        bowline_error   error  = { 0 };
-        bowline_client *client = must_open(url);
+        bowline_error   error = { 0 };
+        bowline_client *client =
+            must_open_url("redis+cluster://%s%s?protocol=%s", user,
+                          c->url + strlen("redis+cluster://"), cluster_protocol());
         assert_status(status,
                       acquire_within(&hold, client, cluster_name_at(node, 0), wait_ms, &error),
                       &error);

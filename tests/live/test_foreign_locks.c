@@ -54,10 +54,7 @@ enum { ROWS = COUNT_OF(foreigns) };
 
 static bowline_client *open_profile(const char *profile, const char *more)
 {
-    char url[300];
-
-    (void)snprintf(url, sizeof url, "%s?profile=%s&wait=0s%s", redis->tcp_url, profile, more);
-    return must_open(url);
+    return must_open_url("%s?profile=%s&wait=0s%s", redis->tcp_url, profile, more);
 }
 
 static void assert_is_ours(const foreign *f, const char *text)
@@ -116,16 +113,12 @@ TEST(foreign_lock_is_written_extended_and_deleted)
 
 static bowline_client *open_as_app(const foreign *f, const char *without)
 {
-    char url[200];
-
     assert_string_equal(server_ask(redis,
                                    "ACL SETUSER app on >pw resetkeys resetchannels -@all +hello "
                                    "+info %s%s",
                                    f->permissions, without),
                         "OK");
-    (void)snprintf(url, sizeof url, "redis://app:pw@127.0.0.1:%d?profile=%s", redis->port,
-                   f->profile);
-    return must_open(url);
+    return must_open_url("redis://app:pw@127.0.0.1:%d?profile=%s", redis->port, f->profile);
 }
 
 /* A key without an expiry would block all clients for ever. */

@@ -9,12 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *url_with(const char *options)
+static bowline_client *open_with(const char *options)
 {
-    static char url[300];
-
-    (void)snprintf(url, sizeof url, "%s%s", redis->tcp_url, options);
-    return url;
+    return must_open_url("%s%s", redis->tcp_url, options);
 }
 
 static bool is_on_server(const char *key)
@@ -28,7 +25,7 @@ FIXTURE(empty_server, nothing_is_left)
 
 TEST(key_and_value_are_as_documented)
 {
-    bowline_client *client = must_open(url_with("?protocol=token&lease=20s"));
+    bowline_client *client = open_with("?protocol=token&lease=20s");
     bowline_hold   *hold   = must_acquire(client, "nightly");
     const char     *value  = server_ask(redis, "GET bowline:{nightly}");
     long            left   = atol(server_ask(redis, "PTTL bowline:{nightly}"));
@@ -46,7 +43,7 @@ TEST(key_and_value_are_as_documented)
 
 TEST(each_hold_has_a_new_value)
 {
-    bowline_client *client = must_open(url_with("?protocol=token"));
+    bowline_client *client = open_with("?protocol=token");
     char            values[10][32];
 
     for (int i = 0; i < 10; i++) {
@@ -61,7 +58,7 @@ TEST(each_hold_has_a_new_value)
 
 TEST(braces_in_a_name_are_encoded)
 {
-    bowline_client *client = must_open(url_with("?protocol=token"));
+    bowline_client *client = open_with("?protocol=token");
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
 
     assert_string_equal(server_ask(redis, "KEYS *"), "bowline:{a%7D%7Bb%25}");
@@ -90,7 +87,7 @@ static const foreign_key foreign_keys[] = {
 
 TEST(acquire_is_busy_and_leaves_a_foreign_key_unchanged)
 {
-    bowline_client *client = must_open(url_with("?protocol=token"));
+    bowline_client *client = open_with("?protocol=token");
 
     for (size_t i = 0; i < COUNT_OF(foreign_keys); i++) {
         bowline_hold  *hold   = NULL;
@@ -119,7 +116,7 @@ TEST(acquire_is_busy_and_leaves_a_foreign_key_unchanged)
  * of both, and change nothing. */
 static void check_lost_to(const char *protocol, const char *command, bool extends)
 {
-    bowline_client *client = must_open(url_with(protocol));
+    bowline_client *client = open_with(protocol);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
     int             loss   = command == NULL ? BOWLINE_LOSS_GONE : BOWLINE_LOSS_TAKEN;
@@ -157,7 +154,7 @@ TEST(hold_is_lost_when_its_key_is_replaced)
 /* Another program removes or shortens the expiry. */
 TEST(extension_restores_the_expiry_of_the_key)
 {
-    bowline_client *client = must_open(url_with("?lease=20s&renew=off"));
+    bowline_client *client = open_with("?lease=20s&renew=off");
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_holder  holder = { .size = sizeof holder };
 
@@ -186,7 +183,7 @@ static void flush_scripts(void)
 
 TEST(scripts_are_sent_again_after_script_flush)
 {
-    bowline_client *client = must_open(url_with("?protocol=token"));
+    bowline_client *client = open_with("?protocol=token");
     bowline_client *other  = must_open(redis->unix_url);
     bowline_holder  holder = { .size = sizeof holder };
 

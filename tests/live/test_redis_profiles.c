@@ -96,10 +96,8 @@ enum { FORMS = COUNT_OF(forms) };
 
 static bowline_client *open_profile(const form *f)
 {
-    char url[300];
-    (void)snprintf(url, sizeof url, "%s?profile=%s&accept-risk=1&lease=%ds&wait=0s%s",
-                   redis->tcp_url, f->profile, LEASE_S, f->more);
-    return must_open(url);
+    return must_open_url("%s?profile=%s&accept-risk=1&lease=%ds&wait=0s%s", redis->tcp_url,
+                         f->profile, LEASE_S, f->more);
 }
 
 static const form *form_named(const char *profile)

@@ -37,15 +37,13 @@ static void trust(unsigned count)
 /* The last `clear` servers by their ports without TLS. */
 static bowline_client *open_with_clear(unsigned clear)
 {
-    char url[256];
-    int  ports[SERVERS];
+    int ports[SERVERS];
 
     for (unsigned i = 0; i < SERVERS; i++)
         ports[i] = i < SERVERS - clear ? servers[i]->tls_port : servers[i]->port;
-    (void)snprintf(url, sizeof url,
-                   "redlocks://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?ca=%s&restart-wait=off%s",
-                   ports[0], ports[1], ports[2], trusted, clear > 1 ? "&timeout=2s" : "");
-    return must_open(url);
+    return must_open_url(
+        "redlocks://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?ca=%s&restart-wait=off%s", ports[0],
+        ports[1], ports[2], trusted, clear > 1 ? "&timeout=2s" : "");
 }
 
 static bowline_client *open_all(void)

@@ -60,11 +60,8 @@ static const long long of_2100 = 4102444800;
 
 static bowline_client *open_form(const form *f)
 {
-    char url[300];
-
-    (void)snprintf(url, sizeof url, "%s?%s&accept-risk=1&lease=20s%s", redis->tcp_url, f->options,
-                   strncmp(f->options, "protocol", 8) == 0 ? "&key=%25s" : "");
-    return must_open(url);
+    return must_open_url("%s?%s&accept-risk=1&lease=20s%s", redis->tcp_url, f->options,
+                         strncmp(f->options, "protocol", 8) == 0 ? "&key=%25s" : "");
 }
 
 /* The value of the time `seconds`. */

@@ -55,11 +55,9 @@ TEST(update_reads_and_writes_any_bytes)
 
 TEST(update_uses_the_raw_key_in_the_database_of_the_url)
 {
-    counter c = { .calls = 0 };
-    char    url[200];
+    counter         c     = { .calls = 0 };
+    bowline_client *third = must_open_url("redis://127.0.0.1:%d/3?key=lock:%%25s", redis->port);
 
-    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d/3?key=lock:%%25s", redis->port);
-    bowline_client *third = must_open(url);
     assert_int_equal(bowline_update(third, "{x}%", count_one, &c, NULL, NULL), BOWLINE_OK);
     bowline_close(third);
     assert_string_equal(server_ask(redis, "DBSIZE"), "0");
@@ -188,15 +186,12 @@ TEST(update_accepts_the_longest_value_and_no_longer_one)
 /* A user with all permissions but this one. */
 static void check_without(const char *command)
 {
-    counter         c     = { .calls = 0 };
-    bowline_error   error = { 0 };
-    char            url[200];
-    bowline_client *limited;
+    counter       c     = { .calls = 0 };
+    bowline_error error = { 0 };
 
     (void)server_ask(redis, "ACL SETUSER poor reset on >pw ~* +@all -%s", command);
     (void)server_ask(redis, "SET k 5");
-    (void)snprintf(url, sizeof url, "redis://poor:pw@127.0.0.1:%d", redis->port);
-    limited = must_open(url);
+    bowline_client *limited = must_open_url("redis://poor:pw@127.0.0.1:%d", redis->port);
     for (int i = 0; i < 2; i++) {
         assert_status(BOWLINE_REFUSED, bowline_update(limited, "k", count_one, &c, NULL, &error),
                       &error);

@@ -1,8 +1,7 @@
 /*
  * compare_story.h -- compares two texts line by line and shows where they differ first.
  */
-#ifndef COMPARE_STORY_H
-#define COMPARE_STORY_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,5 +53,3 @@ static inline void compare(const char *expected, const char *written)
         line++;
     }
 }
-
-#endif

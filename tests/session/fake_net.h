@@ -7,8 +7,7 @@
  *
  * A server is named by its port, or by HOST:PORT if the host is not 127.0.0.1.
  */
-#ifndef FAKE_NET_H
-#define FAKE_NET_H
+#pragma once
 
 #include "core/core.h"
 #include "net/stream.h"
@@ -102,5 +101,3 @@ void story_idle(bwl_ms wait_ms);
 
 /* The same for a client that closes. */
 void story_closing(bwl_ms wait_ms);
-
-#endif

@@ -8,8 +8,7 @@
  * in the order in which tokens are first shown (<1.>: the part of it in a value of protocol queue),
  * the id of a client as <client>, the name of a waiter as <nonce>.  Replies may use them too.
  */
-#ifndef RESP_TEXT_H
-#define RESP_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ size_t resp_text_encode(char ret_bytes[RESP_TEXT_MAX], const char *text);
 
 /* Reads the first command of these bytes.  Returns its size in bytes; 0: it is incomplete. */
 size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t size);
-
-#endif

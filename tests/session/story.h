@@ -34,10 +34,7 @@
  * releases_nowait blocks only if too many releases are in flight.  While a call blocks (tries,
  * releases_nowait, breaks, updates, closes), the next lines are played.
  */
-#ifndef STORY_H
-#define STORY_H
+#pragma once
 
 /* Plays every case of tests/session/NAME.txt.  Returns the exit status of main. */
 int run_stories(const char *name);
-
-#endif

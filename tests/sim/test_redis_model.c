@@ -451,30 +451,12 @@ TEST(sentinel_announces_a_new_primary)
 TEST(any_bytes_are_survived)
 {
     static const char *const pieces[] = {
-        "*3\r\n",
-        "$3\r\n",
-        "SET\r\n",
-        "$1\r\n",
-        "k\r\n",
-        "*",
-        "$",
-        "\r\n",
-        "-1\r\n",
-        "99999999999\r\n",
-        "EVAL \"return {1,{2}}\" 0\r\n",
-        "MULTI\r\n",
-        "EXEC\r\n",
-        "\"",
-        "'",
-        "\\x4",
-        "\0\n",
-        "*0\r\n",
-        "SUBSCRIBE a\r\n",
-        "HELLO 3\r\n",
-        "CLIENT KILL ID 2\r\n",
-        "RESET\r\n",
-        "QUIT\r\n",
-        "*1\r\n$4\r\nPING\r\n",
+        /* frames, and parts of them */
+        "*3\r\n", "$3\r\n", "SET\r\n", "$1\r\n", "k\r\n", "*", "$", "\r\n", "-1\r\n",
+        "99999999999\r\n", "*0\r\n", "*1\r\n$4\r\nPING\r\n",
+        /* lines of words, and their quotes */
+        "EVAL \"return {1,{2}}\" 0\r\n", "MULTI\r\n", "EXEC\r\n", "SUBSCRIBE a\r\n", "HELLO 3\r\n",
+        "CLIENT KILL ID 2\r\n", "RESET\r\n", "QUIT\r\n", "\"", "'", "\\x4", "\0\n"
     };
     for (int i = 0; i < 200000; i++) {
         size_t      link  = on_random(&w) % LINKS;

@@ -11,8 +11,7 @@
  *
  * Members are started by fork and exec: they inherit nothing.
  */
-#ifndef SOAK_H
-#define SOAK_H
+#pragma once
 
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
@@ -287,5 +286,3 @@ unsigned soak_holds_of(const soak_member *m);
 /* Checks the members that were never killed; and the server, at once or after a minute. */
 void soak_check_members(const soak_run *run);
 void soak_check_server(const soak_run *run, bool waits);
-
-#endif

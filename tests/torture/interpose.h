@@ -4,8 +4,7 @@
  * The replacement has a C name of its own and the name of the libc function in the object file, so
  * that the declarations in headers (attributes, inline checks, large files) do not apply.
  */
-#ifndef INTERPOSE_H
-#define INTERPOSE_H
+#pragma once
 
 #include "tests/torture/point.h"
 
@@ -38,5 +37,3 @@ a_function *torture_next(void **known, const char *name);
     {                                                                                 \
         return POINT(name, __VA_ARGS__) != NULL ? (failure) : THEIRS(name) arguments; \
     }
-
-#endif

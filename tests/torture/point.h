@@ -1,8 +1,7 @@
 /*
  * point.h -- the decision in the shared object whether a call fails, and how.
  */
-#ifndef POINT_H
-#define POINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool point_is_ours(const void *from);
 /* The blocks that the code under test has allocated. */
 void *point_add_block(void *block, const void *from);
 void  point_remove_block(void *block);
-
-#endif

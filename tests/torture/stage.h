@@ -1,8 +1,7 @@
 /*
  * stage.h -- the context of a scenario, and its checks.
  */
-#ifndef STAGE_H
-#define STAGE_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -51,5 +50,3 @@ bool check_status(stage *s, const char *call, int status, uint32_t may, const bo
 
 /* Checks that no other holder is inside. */
 void visit_lock(stage *s, bowline_hold *hold);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * The state is in a file that all processes map, so it survives a crash.
  */
-#ifndef TORTURE_H
-#define TORTURE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ __attribute__((weak)) void torture_use(unsigned slot);
 
 /* The number of blocks that the code under test has allocated. */
 __attribute__((weak)) uint64_t torture_blocks(void);
-
-#endif

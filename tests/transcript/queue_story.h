@@ -7,8 +7,7 @@
  *                                     HOLDER: N left | endless; foreign)
  *      grants N at T                 (a push, sent when the server's clock showed T)
  */
-#ifndef QUEUE_STORY_H
-#define QUEUE_STORY_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -105,5 +104,3 @@ static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_queue_
     }
     return false;
 }
-
-#endif

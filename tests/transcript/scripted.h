@@ -11,8 +11,7 @@
  *      returns KIND            the outcome of the next command, at once and without a request
  *      wakes at N [, M late]   sets an alarm, which may be M late
  */
-#ifndef SCRIPTED_H
-#define SCRIPTED_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -152,5 +151,3 @@ static const bwl_protocol yielding =
 /* Cannot verify the owner of a value. */
 static const bwl_protocol unverified = SCRIPTED(.uses_token = true);
 static const bwl_protocol bare       = SCRIPTED(.extends = true, .can_verify_owner = true);
-
-#endif

@@ -46,36 +46,33 @@ static const bwl_terms foo              = BY(&bwl_compat_rules_lock_foo);
 static const bwl_terms buffers          = BY(&bwl_compat_rules_buffers);
 static const bwl_terms strict           = BY(&before_now);
 
+/* The usual beginnings. */
+#define SETNX_HELD     "acquires, once; SETNX of 0 -> yes; HELD until released; "
+#define TRIES_AT_10    "acquires, once; SETNX of 10 -> "
+#define READS_AT_10001 "acquires, once; SETNX of 10001 -> no; READ of 10001 -> "
+
 static const story stories[] = {
     { "setnx_del_release_deletes_any_value", &bwl_setnx_del, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; +99000 releases; DELETE -> yes; "
-      "RELEASED; over" },
+      SETNX_HELD "+99000 releases; DELETE -> yes; RELEASED; over" },
     { "setnx_del_release_of_a_missing_key_is_LOST", &bwl_setnx_del, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; LOST; "
-      "over" },
+      SETNX_HELD "releases; DELETE -> no; LOST; over" },
     { "setnx_del_with_an_existing_key", &bwl_setnx_del, NULL,
       "acquires, once; SETNX of 0 -> no; BUSY; over" },
     { "setnx_del_acquire_without_a_reply", &bwl_setnx_del, NULL,
       "acquires, for 20000; SETNX of 0 -> cut; UNKNOWN; over" },
     { "setnx_del_release_without_a_reply", &bwl_setnx_del, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; UNKNOWN; "
-      "over" },
+      SETNX_HELD "releases; DELETE -> cut; UNKNOWN; over" },
     /* The present value of the key was never ours. */
     { "after_a_delete_of_a_missing_key_the_lock_was_not_ours", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
-      "-> yes; LOST; over" },
+      SETNX_HELD "releases; DELETE -> no; EXPIRE_NOW -> yes; LOST; over" },
     { "setnx_del_expire_of_a_missing_key_twice", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> no; EXPIRE_NOW "
-      "-> no; LOST; over" },
+      SETNX_HELD "releases; DELETE -> no; EXPIRE_NOW -> no; LOST; over" },
     { "after_a_delete_without_a_reply_only_YES_is_a_release", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
-      "-> yes; RELEASED; over" },
+      SETNX_HELD "releases; DELETE -> cut; EXPIRE_NOW -> yes; RELEASED; over" },
     { "setnx_del_expire_without_a_reply_then_a_missing_key", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> cut; EXPIRE_NOW "
-      "-> no; UNKNOWN; over" },
+      SETNX_HELD "releases; DELETE -> cut; EXPIRE_NOW -> no; UNKNOWN; over" },
     { "setnx_del_expire_release_not_now", &bwl_setnx_del_expire, NULL,
-      "acquires, once; SETNX of 0 -> yes; HELD until released; releases; DELETE -> retry; +5 "
-      "DELETE -> refused; STORE_REFUSED; over" },
+      SETNX_HELD "releases; DELETE -> retry; +5 DELETE -> refused; STORE_REFUSED; over" },
     { "set_nx_ex_overran", &bwl_set_nx_ex, NULL,
       "acquires, once; SET_IF_ABSENT as A -> +3 yes; HELD until 9898; +9895 LOST; over" },
     { "set_nx_ex_release", &bwl_set_nx_ex, NULL,
@@ -98,11 +95,9 @@ static const story stories[] = {
     { "foreign_value_is_not_changed", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows foreign; BUSY; over" },
     { "key_with_an_expiry_is_not_deleted", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> shows foreign; BUSY; "
-      "over" },
+      TRIES_AT_10 "no; READ -> shows -3; FIND_NO_EXPIRY -> shows foreign; BUSY; over" },
     { "stamp_del_deletes_nothing", &bwl_setnx_stamp_del, NULL,
-      "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> no; "
-      "BUSY; over" },
+      TRIES_AT_10 "no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> no; BUSY; over" },
     { "stamp_del_second_set_comes_late", &bwl_setnx_stamp_del, NULL,
       "acquires, once; SETNX of 10 -> no; READ -> shows -3; FIND_NO_EXPIRY -> yes; DELETE -> yes; "
       "SETNX of 10 -> no; BUSY; over" },
@@ -168,8 +163,7 @@ static const story stories[] = {
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
       "10 -> shows -3 in other bytes; BUSY; over" },
     { "getset_ahead_does_not_win", &bwl_setnx_getset, &foo,
-      "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> yes; "
-      "SWAP of 10001 -> shows 9; BUSY; over" },
+      READS_AT_10001 "shows -3; FIND_NO_EXPIRY -> yes; SWAP of 10001 -> shows 9; BUSY; over" },
     { "getset_gone_starts_over", &bwl_setnx_getset, &jedis,
       "acquires, once; SETNX of 10001 -> no; READ of 10001 -> no; BUSY; over" },
     { "getset_missing_is_the_same_as_missing", &bwl_setnx_getset, NULL,
@@ -183,16 +177,13 @@ static const story stories[] = {
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; SWAP of "
       "10 -> shows foreign; BUSY; over" },
     { "getset_foreign_value_has_not_expired", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> no; SWAP of 10 -> shows foreign; BUSY; "
-      "over" },
+      TRIES_AT_10 "no; READ of 10 -> no; SWAP of 10 -> shows foreign; BUSY; over" },
     { "setnx_getset_does_not_change_a_foreign_value", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> shows foreign; BUSY; over" },
     { "setnx_getset_does_not_change_a_key_with_an_expiry", &bwl_setnx_getset, NULL,
-      "acquires, once; SETNX of 10 -> no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows foreign; "
-      "BUSY; over" },
+      TRIES_AT_10 "no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> shows foreign; BUSY; over" },
     { "key_with_an_expiry_is_not_taken", &bwl_setnx_getset, &jedis,
-      "acquires, once; SETNX of 10001 -> no; READ of 10001 -> shows -3; FIND_NO_EXPIRY -> shows "
-      "foreign; BUSY; over" },
+      READS_AT_10001 "shows -3; FIND_NO_EXPIRY -> shows foreign; BUSY; over" },
     { "getset_time_is_read_always", &bwl_setnx_getset, NULL,
       "acquires, once; SETNX of 10 -> no; READ of 10 -> +3000 shows 3; FIND_NO_EXPIRY -> yes; SWAP "
       "of 13 -> +500 shows 3; HELD until 12898" },
@@ -223,8 +214,7 @@ static const story stories[] = {
       "acquires, once; SETNX of 10001 -> yes; HELD until 9899; +5 releases; READ of 10001 -> shows "
       "foreign; LOST; over" },
     { "getset_release_of_another", &bwl_setnx_getset, &mine,
-      "acquires, once; SETNX of 10 -> yes; HELD until 9898; releases; READ of 10 -> shows 10; "
-      "LOST; over" },
+      TRIES_AT_10 "yes; HELD until 9898; releases; READ of 10 -> shows 10; LOST; over" },
     { "getset_release_compares_with_the_last_written_value", &bwl_setnx_getset, &mine,
       "acquires, once; SETNX of 10 -> +2000 no; READ of 10 -> shows -3; FIND_NO_EXPIRY -> yes; "
       "SWAP of 12 -> shows -3; HELD until 11898; releases; READ of 12 -> shows 12 mine; DELETE -> "

@@ -26,6 +26,20 @@ static const bwl_terms synced      = { .lease_ms    = 10000,
                                        .renews      = true,
                                        .options     = &two_replicas };
 
+/* The usual beginnings. */
+#define TOKEN_ONCE "acquires, once; SET_IF_ABSENT as A -> "
+#define SYNCED_EXTENDS                                                                       \
+    "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until " \
+    "9898; extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> "
+#define REDLOCK_ONCE  "acquires, once; all SET_IF_ABSENT as A -> "
+#define REDLOCK_WAITS "acquires, for 9000; all SET_IF_ABSENT as A"
+#define REDLOCK_EXTENDS                                                                    \
+    "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; " \
+    "extends to 60000; all EXTEND_IF_MINE as A for 60000 -> "
+#define REDLOCK_RELEASES                                                                   \
+    "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; " \
+    "releases; all DELETE_IF_MINE as A -> "
+
 static const story stories[] = {
     { "token_acquire_and_release", &bwl_token, &usual_terms,
       "acquires, once; SET_IF_ABSENT as A -> +3 yes; HELD until 29698; +97 releases; "
@@ -37,11 +51,9 @@ static const story stories[] = {
       "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 29698; +5 extends to 60000; "
       "EXTEND_IF_MINE as A for 60000 -> no; LOST; over" },
     { "token_release_of_a_foreign_value_is_LOST", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A -> yes; HELD until 29698; releases; DELETE_IF_MINE as A "
-      "-> no; LOST; over" },
+      TOKEN_ONCE "yes; HELD until 29698; releases; DELETE_IF_MINE as A -> no; LOST; over" },
     { "token_resolved_grant_counts_from_its_first_request", &bwl_token, &usual_terms,
-      "acquires, once; SET_IF_ABSENT as A -> +100 cut; +5 SET_IF_ABSENT_OR_MINE as A -> +7 yes; "
-      "HELD until 29698" },
+      TOKEN_ONCE "+100 cut; +5 SET_IF_ABSENT_OR_MINE as A -> +7 yes; HELD until 29698" },
     { "redisson_busy_then_released_by_its_holder", &bwl_redisson, &usual_terms,
       "acquires, for 9000; HASH_TAKE as A -> no; +1 pushes no; HASH_TAKE as B -> yes; HELD until "
       "29699" },
@@ -87,14 +99,11 @@ static const story stories[] = {
       "by 2 in 50 -> +150 no 1; REPLICATED by 2 in 50 -> +249 no 1; REPLICATED by 2 in 50 -> +30 "
       "no 1; DELETE_IF_MINE as A -> yes; NOT_NOW; over" },
     { "synced_early_NO_is_not_repeated", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +24 no 1; "
-      "DELETE_IF_MINE as A" },
+      TOKEN_ONCE "yes; REPLICATED by 2 in 50 -> +24 no 1; DELETE_IF_MINE as A" },
     { "synced_NO_after_half_of_the_time_is_repeated", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +25 no 1; REPLICATED by "
-      "2 in 50" },
+      TOKEN_ONCE "yes; REPLICATED by 2 in 50 -> +25 no 1; REPLICATED by 2 in 50" },
     { "synced_WAIT_is_not_sent_after_the_lease", &bwl_synced_token, &synced_short,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> +88 no 1; "
-      "DELETE_IF_MINE as A" },
+      TOKEN_ONCE "yes; REPLICATED by 2 in 50 -> +88 no 1; DELETE_IF_MINE as A" },
     { "synced_refused_WAIT_ends_the_acquire", &bwl_synced_token, &synced,
       "acquires, for 9000; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> refused; "
       "DELETE_IF_MINE as A -> yes; STORE_REFUSED; over" },
@@ -105,17 +114,11 @@ static const story stories[] = {
       "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50; cancels; DELETE_IF_MINE "
       "as A; CANCELLED -> yes 2 -> yes; over" },
     { "synced_extension_with_too_few_replicas_fails", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
-      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> +1 no 1; "
-      "NOT_NOW; reads; 9897 left; error NOT_NOW" },
+      SYNCED_EXTENDS "+1 no 1; NOT_NOW; reads; 9897 left; error NOT_NOW" },
     { "synced_extension_without_a_reply", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
-      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> cut; "
-      "UNKNOWN; reads; 9898 left; error UNKNOWN" },
+      SYNCED_EXTENDS "cut; UNKNOWN; reads; 9898 left; error UNKNOWN" },
     { "synced_extension_refused", &bwl_synced_token, &synced,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
-      "extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> refused; "
-      "STORE_REFUSED; reads; 9898 left; error STORE_REFUSED" },
+      SYNCED_EXTENDS "refused; STORE_REFUSED; reads; 9898 left; error STORE_REFUSED" },
     { "synced_queue_held", &bwl_synced_queue, &synced,
       "acquires, for 9000; JOIN as A, grant 2000 -> held 7; REPLICATED by 2 in 50 -> yes 2; HELD "
       "until 9898, fence 7; reads; 9898 left" },
@@ -163,63 +166,44 @@ static const story stories[] = {
       "acquires, for 9000; JOIN as A, grant 2000 -> cut; +5 HEARTBEAT as A -> mine 8; EXTEND as A "
       "-> retry; +10 HEARTBEAT as A -> mine 8; EXTEND as A -> no" },
     { "redlock_unreachable", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 unsent -> 2 retry; all DELETE_IF_MINE as A; "
-      "UNREACHABLE; over" },
+      REDLOCK_ONCE "1 unsent -> 2 retry; all DELETE_IF_MINE as A; UNREACHABLE; over" },
     { "redlock_refused_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 refused -> 2 refused; all DELETE_IF_MINE as A; "
-      "STORE_REFUSED; over" },
+      REDLOCK_ONCE "1 refused -> 2 refused; all DELETE_IF_MINE as A; STORE_REFUSED; over" },
     { "redlock_time_for_late_replies_doubles", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> 1 no -> 2 no; all DELETE_IF_MINE as A -> 3 no "
       "-> 1 no -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B -> +40 1 yes -> 2 no; +80 all "
       "DELETE_IF_MINE as B" },
     { "redlock_time_for_late_replies_is_10_ms_at_least", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> +1 1 yes -> 2 no; +10 all DELETE_IF_MINE as "
-      "A" },
+      REDLOCK_WAITS " -> +1 1 yes -> 2 no; +10 all DELETE_IF_MINE as A" },
     { "redlock_waits_for_all_without_a_NO", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 retry -> +500 3 yes; HELD until "
-      "29698" },
+      REDLOCK_WAITS " -> 1 yes -> 2 retry -> +500 3 yes; HELD until 29698" },
     { "redlock_without_a_reply_is_UNKNOWN", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> 1 yes -> 2 down -> 3 down; +5 all "
       "SET_IF_ABSENT_OR_MINE as A -> 1 yes -> 2 yes; HELD until 29698" },
     { "redlock_extends_and_repairs_a_server", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 yes -> 3 no -> 2 yes; 3 SET_IF_ABSENT as A "
-      "for 60000; HELD until 59398 -> 3 yes" },
+      REDLOCK_EXTENDS
+      "1 yes -> 3 no -> 2 yes; 3 SET_IF_ABSENT as A for 60000; HELD until 59398 -> 3 yes" },
     { "redlock_repairs_a_server_after_the_decision", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 yes -> 2 yes; HELD until 59398 -> 3 no; 3 "
-      "SET_IF_ABSENT as A for 60000 -> 3 yes" },
+      REDLOCK_EXTENDS
+      "1 yes -> 2 yes; HELD until 59398 -> 3 no; 3 SET_IF_ABSENT as A for 60000 -> 3 yes" },
     { "redlock_extension_lost_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 no -> 2 no; all DELETE_IF_MINE as A; LOST; "
-      "over" },
+      REDLOCK_EXTENDS "1 no -> 2 no; all DELETE_IF_MINE as A; LOST; over" },
     { "redlock_extension_without_replies", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 down -> 2 no; UNKNOWN; reads; 29698 left; "
-      "error UNKNOWN" },
+      REDLOCK_EXTENDS "1 down -> 2 no; UNKNOWN; reads; 29698 left; error UNKNOWN" },
     { "redlock_extension_NOT_SENT", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 unsent; UNREACHABLE; reads; "
-      "29698 left; error UNREACHABLE" },
+      REDLOCK_EXTENDS "1 retry -> 2 unsent; UNREACHABLE; reads; 29698 left; error UNREACHABLE" },
     { "redlock_extension_refused", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 refused -> 2 refused; STORE_REFUSED; "
-      "reads; 29698 left; error STORE_REFUSED" },
+      REDLOCK_EXTENDS
+      "1 refused -> 2 refused; STORE_REFUSED; reads; 29698 left; error STORE_REFUSED" },
     { "redlock_NO_after_a_failed_extension_repairs_nothing", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; extends "
-      "to 60000; all EXTEND_IF_MINE as A for 60000 -> 1 retry -> 2 retry; NOT_NOW -> 3 no; reads; "
-      "29698 left; error NOT_NOW" },
+      REDLOCK_EXTENDS "1 retry -> 2 retry; NOT_NOW -> 3 no; reads; 29698 left; error NOT_NOW" },
     { "redlock_released_by_two", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 no -> 3 yes; RELEASED; over" },
+      REDLOCK_RELEASES "1 yes -> 2 no -> 3 yes; RELEASED; over" },
     { "redlock_release_without_a_majority_is_UNKNOWN", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 down -> 3 no; +5 all DELETE_IF_MINE as A -> "
-      "2 no -> 1 no" },
+      REDLOCK_RELEASES "1 yes -> 2 down -> 3 no; +5 all DELETE_IF_MINE as A -> 2 no -> 1 no" },
     { "redlock_release_counts_earlier_deletions", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 yes -> 2 retry -> 3 retry; +5 all DELETE_IF_MINE as "
-      "A -> 2 yes; RELEASED; over" },
+      REDLOCK_RELEASES
+      "1 yes -> 2 retry -> 3 retry; +5 all DELETE_IF_MINE as A -> 2 yes; RELEASED; over" },
     { "redlock_release_interrupts", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A; cancels; all DELETE_IF_MINE as A; CANCELLED -> 1 "
       "yes -> 1 yes -> 2 yes -> 2 yes; over" },
@@ -229,38 +213,31 @@ static const story stories[] = {
     { "redlock_named_drift", &bwl_redlock, &drifting,
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29985" },
     { "redlock_time_for_late_replies_begins_with_the_majority", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> +1 1 no -> +500 2 yes -> +1 3 yes; HELD until "
-      "29698" },
+      REDLOCK_WAITS " -> +1 1 no -> +500 2 yes -> +1 3 yes; HELD until 29698" },
     { "local_waiter_extends_after_a_failed_extension", &bwl_local_waiter_protocol, &usual_terms,
       "acquires, once; ENQUEUE -> until 9000; HELD until 9000, fence 5; extends to 60000; EXTEND "
       "-> is NOT_NOW; NOT_NOW; extends to 60000; EXTEND -> until 60000; HELD until 60000, fence "
       "5" },
     { "synced_waits_for_100_ms_at_most", &bwl_synced_token, &synced_long,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 100 -> yes 2; HELD until "
-      "9898" },
+      TOKEN_ONCE "yes; REPLICATED by 2 in 100 -> yes 2; HELD until 9898" },
     { "synced_waits_for_10_ms_at_least", &bwl_synced_token, &synced_soon,
-      "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 10 -> yes 2; HELD until "
-      "9898" },
+      TOKEN_ONCE "yes; REPLICATED by 2 in 10 -> yes 2; HELD until 9898" },
     { "synced_extension_has_its_own_time_for_replicas", &bwl_synced_token, &synced,
       "acquires, once; SET_IF_ABSENT as A -> yes; REPLICATED by 2 in 50 -> yes 2; HELD until 9898; "
       "+600 extends to 20000; EXTEND_IF_MINE as A for 20000 -> yes; REPLICATED by 2 in 50 -> +50 "
       "no 1; REPLICATED by 2 in 50 -> yes 2; HELD until 20398" },
     { "redlock_release_waits_for_the_reply_that_makes_it_LOST", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes; HELD until 29698 -> 3 no; "
-      "releases; all DELETE_IF_MINE as A -> 1 no -> 2 retry -> 3 no; LOST; over" },
+      REDLOCK_RELEASES "1 no -> 2 retry -> 3 no; LOST; over" },
     { "redlock_time_for_late_replies_restarts_with_each_attempt", &bwl_redlock, &usual_terms,
       "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 no; +40 all DELETE_IF_MINE as "
       "A -> 3 no -> 1 yes -> 2 no -> 3 no; +5 all SET_IF_ABSENT as B -> +10 1 yes -> 2 no; +20 all "
       "DELETE_IF_MINE as B" },
     { "redlock5_time_for_late_replies_is_not_restarted", &bwl_redlock, &usual_terms,
-      "acquires, for 9000; all SET_IF_ABSENT as A -> +40 1 yes -> 2 yes -> 3 no -> +20 4 no; +20 "
-      "all DELETE_IF_MINE as A" },
+      REDLOCK_WAITS " -> +40 1 yes -> 2 yes -> 3 no -> +20 4 no; +20 all DELETE_IF_MINE as A" },
     { "redlock5_two_are_no_majority", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes -> 3 no -> 4 no -> 5 no; all "
-      "DELETE_IF_MINE as A; BUSY; over" },
+      REDLOCK_ONCE "1 yes -> 2 yes -> 3 no -> 4 no -> 5 no; all DELETE_IF_MINE as A; BUSY; over" },
     { "redlock4_two_are_enough_for_a_NO", &bwl_redlock, &usual_terms,
-      "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 no -> 3 no; all DELETE_IF_MINE as A; "
-      "BUSY; over" },
+      REDLOCK_ONCE "1 yes -> 2 no -> 3 no; all DELETE_IF_MINE as A; BUSY; over" },
     { "redlock4_three_are_a_majority", &bwl_redlock, &usual_terms,
       "acquires, once; all SET_IF_ABSENT as A -> 1 yes -> 2 yes -> 3 yes; HELD until 29698; "
       "releases; all DELETE_IF_MINE as A -> 1 no -> 2 no; LOST; over" },

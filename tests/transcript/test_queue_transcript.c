@@ -7,12 +7,14 @@
 #include "transcript.h"
 #include "protocol/queue_lock.h"
 
+#define GRANTED_AT_299                                                                           \
+    "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 grants 8 " \
+    "at 299; EXTEND as A; HELD until 2272, fence 8"
+
 static const story stories[] = {
     /* The confirmation extends the provisional grant to the whole lease. */
     { "granted_without_renewals", &bwl_queue, &without_renewal,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 grants 8 "
-      "at 299; EXTEND as A; HELD until 2272, fence 8 -> +2 yes; +29695 reads; 1 left; +1 RELEASE "
-      "as A; LOST -> +1 no; over" },
+      GRANTED_AT_299 " -> +2 yes; +29695 reads; 1 left; +1 RELEASE as A; LOST -> +1 no; over" },
     { "free", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +3 held 7; HELD until 29698, fence 7; +10000 "
       "EXTEND as A -> +1 yes; +6 reads; 29691 left; +90 releases; RELEASE as A -> +2 yes; "
@@ -73,16 +75,12 @@ static const story stories[] = {
       "at 299; EXTEND as A; HELD until 2272, fence 8 -> +100 cut; EXTEND as A; link ends -> +1 "
       "unsent; +50 EXTEND as A -> +2 yes; reads; 29696 left" },
     { "provisional_grant_is_never_confirmed", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 grants 8 "
-      "at 299; EXTEND as A; HELD until 2272, fence 8; +986 EXTEND as A; +986 RELEASE as A; LOST -> "
-      "+1 yes -> +1 yes -> +1 no; over" },
+      GRANTED_AT_299
+      "; +986 EXTEND as A; +986 RELEASE as A; LOST -> +1 yes -> +1 yes -> +1 no; over" },
     { "confirmation_finds_the_lock_lost", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 grants 8 "
-      "at 299; EXTEND as A; HELD until 2272, fence 8 -> +3 no; LOST; over" },
+      GRANTED_AT_299 " -> +3 no; LOST; over" },
     { "confirmation_finds_the_lock_lost_after_a_renewal", &bwl_queue, &usual_terms,
-      "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +298 grants 8 "
-      "at 299; EXTEND as A; HELD until 2272, fence 8; +986 EXTEND as A -> +4 no; LOST; over -> +1 "
-      "no" },
+      GRANTED_AT_299 "; +986 EXTEND as A -> +4 no; LOST; over -> +1 no" },
     /* The caller has no result yet, so the lock is not LOST. */
     { "cut_during_a_provisional_grant", &bwl_queue, &usual_terms,
       "acquires, for 60000; JOIN as A, grant 2000 -> +2 queued 0, 9000 left, at 1; +1000 HEARTBEAT "

@@ -30,8 +30,7 @@
  * (three, or as many as in "redlock5_"), a request is "all X" or "2 X", a reply "2 yes" or "2
  * down", each to the oldest request in flight at that server.
  */
-#ifndef TRANSCRIPT_H
-#define TRANSCRIPT_H
+#pragma once
 
 #include "queue_story.h"
 #include "scripted.h"
@@ -695,5 +694,3 @@ static inline void play_row(void **state)
     perform_row(&s, row);
     compare(row->text, s.written);
 }
-
-#endif

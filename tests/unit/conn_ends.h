@@ -1,8 +1,7 @@
 /*
  * conn_ends.h -- a connection of ours to a listener of the test on a unix socket.
  */
-#ifndef CONN_ENDS_H
-#define CONN_ENDS_H
+#pragma once
 
 #include "engine/redis/session/resp_stream.h"
 #include "tests/lib/suite.h"
@@ -88,5 +87,3 @@ static inline size_t put(size_t size)
     free(text);
     return writer.size;
 }
-
-#endif

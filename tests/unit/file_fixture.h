@@ -2,8 +2,7 @@
  * file_fixture.h -- a temporary directory, small helpers for the files in it, and child processes,
  * for the tests of file:.
  */
-#ifndef FILE_FIXTURE_H
-#define FILE_FIXTURE_H
+#pragma once
 
 #include "tests/lib/testing.h"
 
@@ -122,5 +121,3 @@ static inline void end_child(pid_t pid)
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, &how, 0), pid);
 }
-
-#endif

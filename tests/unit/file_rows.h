@@ -4,8 +4,7 @@
  * A row makes some entries in a new directory and acquires a lock in a child process, and gives the
  * expected result.  Rows that need another user of the system run as root only.
  */
-#ifndef FILE_ROWS_H
-#define FILE_ROWS_H
+#pragma once
 
 #include "file_users.h"
 
@@ -133,5 +132,3 @@ static inline void play_rows(const row *rows, size_t count)
 }
 
 #define PLAY(rows) play_rows(rows, sizeof(rows) / sizeof(rows)[0])
-
-#endif

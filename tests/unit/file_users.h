@@ -9,8 +9,7 @@
  * The system calls of the engine go through the functions below.  A test counts them, runs a
  * function before one of them, or makes some of them fail.
  */
-#ifndef FILE_USERS_H
-#define FILE_USERS_H
+#pragma once
 
 #include "file_fixture.h"
 #include "tests/lib/suite.h"
@@ -339,5 +338,3 @@ static inline unsigned count_descriptors_later(void)
     {                                                                     \
         suite_add_row("test_" #name " of " #kind, test_##name, &kind);    \
     }
-
-#endif

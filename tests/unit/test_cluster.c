@@ -166,28 +166,17 @@ TEST(cluster_redirects_are_read)
 TEST(cluster_other_errors_are_no_redirect)
 {
     static const char *const others[] = {
-        "+MOVED 1 h:2\r\n",
-        "$11\r\nMOVED 1 h:2\r\n",
-        "-MOVED\r\n",
-        "-MOVED \r\n",
-        "-MOVED 1\r\n",
-        "-MOVED 1 \r\n",
-        "-MOVED 1 h\r\n",
-        "-MOVED 1 h:\r\n",
-        "-MOVED 1 h:0\r\n",
-        "-MOVED 1 h:65536\r\n",
-        "-MOVED 1 h:-1\r\n",
-        "-MOVED 16384 h:1\r\n",
-        "-MOVED -1 h:1\r\n",
-        "-MOVED x h:1\r\n",
-        "-MOVED 01 h:1\r\n",
-        "-MOVED 1 ?:1\r\n",
-        "-MOVED 1 a b:1\r\n",
-        "-MOVEDX 1 h:1\r\n",
-        "-ASKING 1 h:1\r\n",
-        "-TRYAGAIN 1 h:1\r\n",
+        /* no error, or another one */
+        "+MOVED 1 h:2\r\n", "$11\r\nMOVED 1 h:2\r\n", ":1\r\n", "-MOVEDX 1 h:1\r\n",
+        "-ASKING 1 h:1\r\n", "-TRYAGAIN 1 h:1\r\n",
         "-ERR Error running script: @user_script:3: -MOVED 1 h:1\r\n",
-        ":1\r\n",
+        /* a part is missing */
+        "-MOVED\r\n", "-MOVED \r\n", "-MOVED 1\r\n", "-MOVED 1 \r\n", "-MOVED 1 h\r\n",
+        "-MOVED 1 h:\r\n",
+        /* a port, slot or host that cannot be */
+        "-MOVED 1 h:0\r\n", "-MOVED 1 h:65536\r\n", "-MOVED 1 h:-1\r\n", "-MOVED 16384 h:1\r\n",
+        "-MOVED -1 h:1\r\n", "-MOVED x h:1\r\n", "-MOVED 01 h:1\r\n", "-MOVED 1 ?:1\r\n",
+        "-MOVED 1 a b:1\r\n"
     };
     static char  frame[400];
     bwl_redirect to;

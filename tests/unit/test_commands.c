@@ -77,43 +77,35 @@ TEST(longest_affixes_fit_in_the_command_of_a_timestamp)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* A parse result, and with ANSWER the answer. */
+/* A parse result, with ANSWER the answer, and the frames that are read so. */
 typedef struct reading {
-    const char       *frame;
     bwl_redis_verdict verdict;
     bwl_answer        answer;
+    const char       *frames[16]; /* up to NULL */
 } reading;
 
 static void assert_readings(bwl_redis_command command, const reading *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        bwl_redis_command_args args  = { .command = command, .token = TOKEN };
-        bwl_redis_reply        reply = { 0 };
-        bwl_redis_verdict      verdict =
-            bwl_redis_read(&args, 0, list[i].frame, strlen(list[i].frame), &reply);
-        bwl_answer answer = reply.answer;
-        print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
-        assert_int_equal(verdict, list[i].verdict);
-        assert_int_equal(answer, list[i].answer);
-    }
+    for (size_t i = 0; i < count; i++)
+        for (const char *const *frame = list[i].frames; *frame != NULL; frame++) {
+            bwl_redis_command_args args  = { .command = command, .token = TOKEN };
+            bwl_redis_reply        reply = { 0 };
+            print_message("# %.*s\n", (int)strcspn(*frame, "\r"), *frame);
+            assert_int_equal(bwl_redis_read(&args, 0, *frame, strlen(*frame), &reply),
+                             list[i].verdict);
+            assert_int_equal(reply.answer, list[i].answer);
+        }
 }
 
 TEST(reply_to_SET_is_OK_or_nil)
 {
     static const reading list[] = {
-        { "+OK\r\n", BWL_REDIS_ANSWER, BWL_YES },
-        { "_\r\n", BWL_REDIS_ANSWER, BWL_NO },
-        { "$-1\r\n", BWL_REDIS_ANSWER, BWL_NO },
-        { "|1\r\n+a\r\n+b\r\n+OK\r\n", BWL_REDIS_ANSWER, BWL_YES },
-        { "+QUEUED\r\n", BWL_REDIS_STRANGE, 0 },
-        { "+ok\r\n", BWL_REDIS_STRANGE, 0 },
-        { "+OKAY\r\n", BWL_REDIS_STRANGE, 0 },
-        { "$2\r\nOK\r\n", BWL_REDIS_STRANGE, 0 },
-        { ":1\r\n", BWL_REDIS_STRANGE, 0 },
-        { ":0\r\n", BWL_REDIS_STRANGE, 0 },
-        { "#t\r\n", BWL_REDIS_STRANGE, 0 },
-        { "*1\r\n+OK\r\n", BWL_REDIS_STRANGE, 0 },
-        { "*0\r\n", BWL_REDIS_STRANGE, 0 },
+        { BWL_REDIS_ANSWER, BWL_YES, { "+OK\r\n", "|1\r\n+a\r\n+b\r\n+OK\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_NO, { "_\r\n", "$-1\r\n" } },
+        { BWL_REDIS_STRANGE,
+          0,
+          { "+QUEUED\r\n", "+ok\r\n", "+OKAY\r\n", "$2\r\nOK\r\n", ":1\r\n", ":0\r\n", "#t\r\n",
+            "*1\r\n+OK\r\n", "*0\r\n" } },
     };
 
     assert_readings(REDIS_SET_IF_ABSENT, list, COUNT_OF(list));
@@ -122,15 +114,16 @@ TEST(reply_to_SET_is_OK_or_nil)
 TEST(reply_of_a_script_is_one_or_zero)
 {
     static const reading list[] = {
-        { ":1\r\n", BWL_REDIS_ANSWER, BWL_YES }, { ":0\r\n", BWL_REDIS_ANSWER, BWL_NO },
-        { ":2\r\n", BWL_REDIS_STRANGE, 0 },      { ":-2\r\n", BWL_REDIS_STRANGE, 0 },
-        { "+OK\r\n", BWL_REDIS_STRANGE, 0 },     { "+QUEUED\r\n", BWL_REDIS_STRANGE, 0 },
-        { "$1\r\n1\r\n", BWL_REDIS_STRANGE, 0 }, { "#t\r\n", BWL_REDIS_STRANGE, 0 },
-        { "_\r\n", BWL_REDIS_STRANGE, 0 },       { "*1\r\n:1\r\n", BWL_REDIS_STRANGE, 0 },
+        { BWL_REDIS_ANSWER, BWL_YES, { ":1\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_NO, { ":0\r\n" } },
+        { BWL_REDIS_STRANGE,
+          0,
+          { ":2\r\n", ":-2\r\n", "+OK\r\n", "+QUEUED\r\n", "$1\r\n1\r\n", "#t\r\n", "_\r\n",
+            "*1\r\n:1\r\n" } },
     };
 
-    static const reading taken_from_owner = { ":-1\r\n", BWL_REDIS_ANSWER, BWL_NO };
-    static const reading taken            = { ":-1\r\n", BWL_REDIS_STRANGE, 0 };
+    static const reading taken_from_owner = { BWL_REDIS_ANSWER, BWL_NO, { ":-1\r\n" } };
+    static const reading taken            = { BWL_REDIS_STRANGE, 0, { ":-1\r\n" } };
 
     assert_readings(REDIS_SET_IF_ABSENT_OR_MINE, list, COUNT_OF(list));
     assert_readings(REDIS_SET_IF_ABSENT_OR_MINE, &taken, 1);
@@ -143,35 +136,26 @@ TEST(reply_of_a_script_is_one_or_zero)
 TEST(error_is_retryable_or_a_refusal_by_its_code)
 {
     static const reading list[] = {
-        { "-LOADING Redis is loading the dataset in memory\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-BUSY Redis is busy running a script.\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-MASTERDOWN Link with MASTER is down\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-READONLY You can't write against a read only replica.\r\n", BWL_REDIS_ANSWER,
-          BWL_RETRYABLE },
-        { "-NOREPLICAS Not enough good replicas to write.\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-TRYAGAIN Multiple keys request\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-MISCONF Redis is configured to save RDB snapshots\r\n", BWL_REDIS_ANSWER,
-          BWL_RETRYABLE },
-        { "-CLUSTERDOWN The cluster is down\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-OOM command not allowed when used memory > 'maxmemory'.\r\n", BWL_REDIS_ANSWER,
-          BWL_RETRYABLE },
-        { "-LOADING\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "!12\r\nOOM no memory\r\n", BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-ERR Error running script (call to f_0): @user_script:11: @user_script: 11: -OOM no "
-          "memory\r\n",
-          BWL_REDIS_ANSWER, BWL_RETRYABLE },
-        { "-BUSYKEY Target key name already exists.\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-LOADINGS\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-loading\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-NOPERM this user has no permissions\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-NOAUTH Authentication required.\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-MOVED 3999 127.0.0.1:6381\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-WRONGTYPE Operation against a key\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-ERR unknown command\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-ERR value-OOM is not a code\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-ERR ends with a -\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-WRONG wraps nothing: -OOM\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
-        { "-\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { BWL_REDIS_ANSWER,
+          BWL_RETRYABLE,
+          { "-LOADING Redis is loading the dataset in memory\r\n",
+            "-BUSY Redis is busy running a script.\r\n", "-MASTERDOWN Link with MASTER is down\r\n",
+            "-READONLY You can't write against a read only replica.\r\n",
+            "-NOREPLICAS Not enough good replicas to write.\r\n",
+            "-TRYAGAIN Multiple keys request\r\n",
+            "-MISCONF Redis is configured to save RDB snapshots\r\n",
+            "-CLUSTERDOWN The cluster is down\r\n",
+            "-OOM command not allowed when used memory > 'maxmemory'.\r\n", "-LOADING\r\n",
+            "!12\r\nOOM no memory\r\n",
+            "-ERR Error running script (call to f_0): @user_script:11: @user_script: 11: -OOM no "
+            "memory\r\n" } },
+        { BWL_REDIS_ANSWER,
+          BWL_REFUSED,
+          { "-BUSYKEY Target key name already exists.\r\n", "-LOADINGS\r\n", "-loading\r\n",
+            "-NOPERM this user has no permissions\r\n", "-NOAUTH Authentication required.\r\n",
+            "-MOVED 3999 127.0.0.1:6381\r\n", "-WRONGTYPE Operation against a key\r\n",
+            "-ERR unknown command\r\n", "-ERR value-OOM is not a code\r\n",
+            "-ERR ends with a -\r\n", "-WRONG wraps nothing: -OOM\r\n", "-\r\n" } },
     };
 
     for (bwl_redis_command command = REDIS_SET_IF_ABSENT; command <= REDIS_DELETE_IF_MINE;
@@ -182,8 +166,8 @@ TEST(error_is_retryable_or_a_refusal_by_its_code)
 TEST(NOSCRIPT_asks_for_the_text_of_the_script)
 {
     static const reading list[] = {
-        { "-NOSCRIPT No matching script. Please use EVAL.\r\n", BWL_REDIS_NOSCRIPT, 0 },
-        { "-NOSCRIPTS\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { BWL_REDIS_NOSCRIPT, 0, { "-NOSCRIPT No matching script. Please use EVAL.\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_REFUSED, { "-NOSCRIPTS\r\n" } },
     };
 
     assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));

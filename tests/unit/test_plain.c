@@ -57,11 +57,11 @@ TEST(plain_commands_are_known_from_the_others)
 /* ---- replies --------------------------------------------------------------------------------- */
 
 typedef struct reading {
-    const char       *frame;
     bwl_redis_verdict verdict;
     bwl_answer        answer;
     uint64_t          number;
     bool              is_mine;
+    const char       *frames[8]; /* up to NULL */
 } reading;
 
 static bwl_redis_reply reply;
@@ -73,39 +73,39 @@ static bwl_redis_verdict read_nth(bwl_redis_command command, unsigned nth, const
     return bwl_redis_read(&q, nth, frame, strlen(frame), &reply);
 }
 
+static void assert_reading(bwl_redis_command command, unsigned nth, const reading *row)
+{
+    for (const char *const *frame = row->frames; *frame != NULL; frame++) {
+        print_message("# %.*s\n", (int)strcspn(*frame, "\r"), *frame);
+        assert_int_equal(read_nth(command, nth, *frame), row->verdict);
+        if (row->verdict != BWL_REDIS_ANSWER)
+            continue;
+        assert_int_equal(reply.answer, row->answer);
+        assert_int_equal(reply.number, row->number);
+        assert_int_equal(reply.value.is_mine, row->is_mine);
+    }
+}
+
 static void assert_readings(bwl_redis_command command, unsigned nth, const reading *list,
                             size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
-        assert_int_equal(read_nth(command, nth, list[i].frame), list[i].verdict);
-        if (list[i].verdict != BWL_REDIS_ANSWER)
-            continue;
-        assert_int_equal(reply.answer, list[i].answer);
-        assert_int_equal(reply.number, list[i].number);
-        assert_int_equal(reply.value.is_mine, list[i].is_mine);
-    }
+    for (size_t i = 0; i < count; i++)
+        assert_reading(command, nth, &list[i]);
 }
 
 #define ANSWER(a) BWL_REDIS_ANSWER, (a), 0, false
 #define STRANGE   BWL_REDIS_STRANGE, 0, 0, false
 
 static const reading shown[] = {
-    { "_\r\n", ANSWER(BWL_NO) },
-    { "$-1\r\n", ANSWER(BWL_NO) },
-    { "$10\r\n1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, true },
-    { "$10\r\n1700000011\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000011, false },
-    { "$1\r\n0\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-    { "$11\r\n01700000010\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-    { "$0\r\n\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-    { "$5\r\nhello\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-    { "-WRONGTYPE Operation against a key\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-    { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
-    { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
-    { "+OK\r\n", STRANGE },
-    { "+QUEUED\r\n", STRANGE },
-    { ":1700000010\r\n", STRANGE },
-    { "*0\r\n", STRANGE },
+    { ANSWER(BWL_NO), { "_\r\n", "$-1\r\n" } },
+    { BWL_REDIS_ANSWER, BWL_YES, 1700000010, true, { "$10\r\n1700000010\r\n" } },
+    { BWL_REDIS_ANSWER, BWL_YES, 1700000011, false, { "$10\r\n1700000011\r\n" } },
+    { ANSWER(BWL_FOREIGN_VALUE),
+      { "$1\r\n0\r\n", "$11\r\n01700000010\r\n", "$0\r\n\r\n", "$5\r\nhello\r\n",
+        "-WRONGTYPE Operation against a key\r\n" } },
+    { ANSWER(BWL_RETRYABLE), { "-LOADING\r\n" } },
+    { ANSWER(BWL_REFUSED), { "-NOPERM\r\n" } },
+    { STRANGE, { "+OK\r\n", "+QUEUED\r\n", ":1700000010\r\n", "*0\r\n" } },
 };
 
 TEST(values_are_shown)
@@ -118,14 +118,12 @@ TEST(values_are_shown)
 TEST(time_to_live)
 {
     static const reading list[] = {
-        { ":50\r\n", BWL_REDIS_ANSWER, BWL_YES, 50, false },
-        { ":0\r\n", BWL_REDIS_ANSWER, BWL_YES, 0, false },
-        { ":-1\r\n", BWL_REDIS_ANSWER, BWL_YES, REDIS_NO_EXPIRY, false },
-        { ":-2\r\n", ANSWER(BWL_NO) },
-        { ":-3\r\n", STRANGE },
-        { "_\r\n", STRANGE },
-        { "$2\r\n50\r\n", STRANGE },
-        { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
+        { BWL_REDIS_ANSWER, BWL_YES, 50, false, { ":50\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_YES, 0, false, { ":0\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_YES, REDIS_NO_EXPIRY, false, { ":-1\r\n" } },
+        { ANSWER(BWL_NO), { ":-2\r\n" } },
+        { STRANGE, { ":-3\r\n", "_\r\n", "$2\r\n50\r\n" } },
+        { ANSWER(BWL_RETRYABLE), { "-LOADING\r\n" } },
     };
 
     assert_readings(REDIS_READ_EXPIRY, 0, list, COUNT_OF(list));
@@ -135,15 +133,12 @@ TEST(time_to_live)
 TEST(key_without_an_expiry)
 {
     static const reading list[] = {
-        { ":-1\r\n", ANSWER(BWL_YES) },
-        { ":50\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-        { ":0\r\n", ANSWER(BWL_FOREIGN_VALUE) },
-        { ":-2\r\n", ANSWER(BWL_NO) },
-        { ":-3\r\n", STRANGE },
-        { "_\r\n", STRANGE },
-        { "$2\r\n50\r\n", STRANGE },
-        { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
-        { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
+        { ANSWER(BWL_YES), { ":-1\r\n" } },
+        { ANSWER(BWL_FOREIGN_VALUE), { ":50\r\n", ":0\r\n" } },
+        { ANSWER(BWL_NO), { ":-2\r\n" } },
+        { STRANGE, { ":-3\r\n", "_\r\n", "$2\r\n50\r\n" } },
+        { ANSWER(BWL_RETRYABLE), { "-LOADING\r\n" } },
+        { ANSWER(BWL_REFUSED), { "-NOPERM\r\n" } },
     };
 
     assert_readings(REDIS_FIND_NO_EXPIRY, 0, list, COUNT_OF(list));
@@ -152,30 +147,22 @@ TEST(key_without_an_expiry)
 TEST(watching)
 {
     static const reading ok[] = {
-        { "+OK\r\n", ANSWER(BWL_YES) },
-        { "+QUEUED\r\n", STRANGE },
-        { ":1\r\n", STRANGE },
-        { "_\r\n", STRANGE },
-        { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
-        { "-LOADING\r\n", ANSWER(BWL_RETRYABLE) },
+        { ANSWER(BWL_YES), { "+OK\r\n" } },
+        { STRANGE, { "+QUEUED\r\n", ":1\r\n", "_\r\n" } },
+        { ANSWER(BWL_REFUSED), { "-NOPERM\r\n" } },
+        { ANSWER(BWL_RETRYABLE), { "-LOADING\r\n" } },
     };
     static const reading queued[] = {
-        { "+QUEUED\r\n", ANSWER(BWL_YES) },
-        { ":1\r\n", STRANGE }, /* it was carried out at once */
-        { ":0\r\n", STRANGE },
-        { "+OK\r\n", STRANGE },
-        { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
+        /* a number: it was carried out at once */
+        { ANSWER(BWL_YES), { "+QUEUED\r\n" } },
+        { STRANGE, { ":1\r\n", ":0\r\n", "+OK\r\n" } },
+        { ANSWER(BWL_REFUSED), { "-NOPERM\r\n" } },
     };
     static const reading exec[] = {
-        { "*1\r\n:1\r\n", ANSWER(BWL_YES) },
-        { "*1\r\n:0\r\n", ANSWER(BWL_NO) },
-        { "_\r\n", ANSWER(BWL_NO) },
-        { "*-1\r\n", ANSWER(BWL_NO) },
-        { "*0\r\n", STRANGE },
-        { "*2\r\n:1\r\n:1\r\n", STRANGE },
-        { "*1\r\n+OK\r\n", STRANGE },
-        { ":1\r\n", STRANGE },
-        { "-EXECABORT Transaction discarded\r\n", ANSWER(BWL_REFUSED) },
+        { ANSWER(BWL_YES), { "*1\r\n:1\r\n" } },
+        { ANSWER(BWL_NO), { "*1\r\n:0\r\n", "_\r\n", "*-1\r\n" } },
+        { STRANGE, { "*0\r\n", "*2\r\n:1\r\n:1\r\n", "*1\r\n+OK\r\n", ":1\r\n" } },
+        { ANSWER(BWL_REFUSED), { "-EXECABORT Transaction discarded\r\n" } },
     };
 
     assert_readings(REDIS_WATCH_READ, 0, ok, COUNT_OF(ok));
@@ -189,19 +176,17 @@ TEST(watching)
 TEST(replicas_are_counted)
 {
     static const reading list[] = {
-        { ":1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, false },
-        { ":1700000011\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000011, false },
-        { ":1700000009\r\n", BWL_REDIS_ANSWER, BWL_NO, 1700000009, false },
-        { ":0\r\n", ANSWER(BWL_NO) },
-        { ":-1\r\n", STRANGE },
-        { "+OK\r\n", STRANGE },
-        { "_\r\n", STRANGE },
-        { "$1\r\n1\r\n", STRANGE },
-        { "-UNBLOCKED force unblock from blocking operation\r\n", ANSWER(BWL_RETRYABLE) },
-        { "-ERR WAIT cannot be used with replica instances. Please\r\n", ANSWER(BWL_RETRYABLE) },
-        { "-ERR replica instance\r\n", ANSWER(BWL_REFUSED) },
-        { "-NOPERM this user has no permissions to run the 'wait'\r\n", ANSWER(BWL_REFUSED) },
-        { "-LOADING it is\r\n", ANSWER(BWL_RETRYABLE) },
+        { BWL_REDIS_ANSWER, BWL_YES, 1700000010, false, { ":1700000010\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_YES, 1700000011, false, { ":1700000011\r\n" } },
+        { BWL_REDIS_ANSWER, BWL_NO, 1700000009, false, { ":1700000009\r\n" } },
+        { ANSWER(BWL_NO), { ":0\r\n" } },
+        { STRANGE, { ":-1\r\n", "+OK\r\n", "_\r\n", "$1\r\n1\r\n" } },
+        { ANSWER(BWL_RETRYABLE),
+          { "-UNBLOCKED force unblock from blocking operation\r\n",
+            "-ERR WAIT cannot be used with replica instances. Please\r\n", "-LOADING it is\r\n" } },
+        { ANSWER(BWL_REFUSED),
+          { "-ERR replica instance\r\n",
+            "-NOPERM this user has no permissions to run the 'wait'\r\n" } },
     };
 
     assert_readings(REDIS_REPLICATED, 0, list, COUNT_OF(list));

@@ -27,56 +27,38 @@ static bwl_redis_verdict read_as(bwl_redis_command command, const char *frame)
 
 typedef struct strange {
     bwl_redis_command command;
-    const char       *frame;
+    const char       *frames[16]; /* up to NULL */
 } strange;
 
 static const strange stranges[] = {
-    { REDIS_QUEUE_TAKE, ":0\r\n" },
-    { REDIS_QUEUE_TAKE, ":-1\r\n" },
-    { REDIS_QUEUE_TAKE, ":9007199254740992\r\n" },
-    { REDIS_QUEUE_TAKE, "+OK\r\n" },
-    { REDIS_QUEUE_TAKE, "_\r\n" },
-    { REDIS_QUEUE_TAKE, "*0\r\n" },
-    { REDIS_QUEUE_TAKE, QUEUED },
-    { REDIS_QUEUE_TAKE, CLAIMED },
-    { REDIS_QUEUE_TAKE, GONE },
-    { REDIS_QUEUE_TAKE, HOW(2, "4\r\nBUSY", ":1\r\n") },
-    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-3\r\n:0\r\n") },
-    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":1\r\n:3\r\n") },
-    { REDIS_QUEUE_JOIN, BUSY },
-    { REDIS_QUEUE_TAKE, FULL },
-    { REDIS_QUEUE_HEARTBEAT, FULL },
-    { REDIS_QUEUE_JOIN, HOW(2, "4\r\nFULL", ":0\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(1, "4\r\nFULL", "") },
-    { REDIS_QUEUE_JOIN, MINE },
-    { REDIS_QUEUE_JOIN, GONE },
-    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", ":0\r\n:5\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", "$1\r\n1\r\n:5\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(3, "6\r\nQUEUED", ":1\r\n:0\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":0\r\n:0\r\n:1\r\n:1\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:-1\r\n:1\r\n:1\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n_\r\n:1\r\n:1\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:3\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:1\r\n:0\r\n") },
-    { REDIS_QUEUE_HEARTBEAT, ":" N "\r\n" },
-    { REDIS_QUEUE_HEARTBEAT, BUSY },
-    { REDIS_QUEUE_HEARTBEAT, HOW(1, "4\r\nMINE", "") },
-    { REDIS_QUEUE_HEARTBEAT, HOW(1, "5\r\nOTHER", "") },
-    { REDIS_QUEUE_RELEASE, ":3\r\n" },
-    { REDIS_QUEUE_RELEASE, "+OK\r\n" },
-    { REDIS_QUEUE_CANCEL, ":-1\r\n" },
-    { REDIS_QUEUE_DISPATCH_NEXT, ":0\r\n" },
-    { REDIS_QUEUE_EXTEND, ":2\r\n" },
-    { REDIS_QUEUE_REQUEUE, ":-1\r\n" },
-    { REDIS_QUEUE_REQUEUE, BUSY },
-    { REDIS_QUEUE_REQUEUE, MINE },
+    { REDIS_QUEUE_TAKE,
+      { ":0\r\n", ":-1\r\n", ":9007199254740992\r\n", "+OK\r\n", "_\r\n", "*0\r\n", QUEUED, CLAIMED,
+        GONE, HOW(2, "4\r\nBUSY", ":1\r\n"), HOW(3, "4\r\nBUSY", ":-3\r\n:0\r\n"),
+        HOW(3, "4\r\nBUSY", ":1\r\n:3\r\n"), FULL } },
+    { REDIS_QUEUE_JOIN,
+      { BUSY, HOW(2, "4\r\nFULL", ":0\r\n"), HOW(1, "4\r\nFULL", ""), MINE, GONE,
+        HOW(3, "7\r\nCLAIMED", ":0\r\n:5\r\n"), HOW(3, "7\r\nCLAIMED", "$1\r\n1\r\n:5\r\n"),
+        HOW(3, "6\r\nQUEUED", ":1\r\n:0\r\n"),
+        HOW(6, "6\r\nQUEUED", ":0\r\n:0\r\n:1\r\n:1\r\n:1\r\n"),
+        HOW(6, "6\r\nQUEUED", ":1\r\n:-1\r\n:1\r\n:1\r\n:1\r\n"),
+        HOW(6, "6\r\nQUEUED", ":1\r\n_\r\n:1\r\n:1\r\n:1\r\n"),
+        HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:3\r\n:1\r\n"),
+        HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:1\r\n:0\r\n") } },
+    { REDIS_QUEUE_HEARTBEAT,
+      { FULL, ":" N "\r\n", BUSY, HOW(1, "4\r\nMINE", ""), HOW(1, "5\r\nOTHER", "") } },
+    { REDIS_QUEUE_RELEASE, { ":3\r\n", "+OK\r\n" } },
+    { REDIS_QUEUE_CANCEL, { ":-1\r\n" } },
+    { REDIS_QUEUE_DISPATCH_NEXT, { ":0\r\n" } },
+    { REDIS_QUEUE_EXTEND, { ":2\r\n" } },
+    { REDIS_QUEUE_REQUEUE, { ":-1\r\n", BUSY, MINE } },
 };
 
 TEST(queue_answer_with_a_wrong_byte_is_refused)
 {
-    for (size_t i = 0; i < COUNT_OF(stranges); i++)
-        if (read_as(stranges[i].command, stranges[i].frame) != BWL_REDIS_STRANGE)
-            fail_msg("command %d: %s", (int)stranges[i].command, stranges[i].frame);
+    for (const strange *s = stranges; s < stranges + COUNT_OF(stranges); s++)
+        for (const char *const *frame = s->frames; *frame != NULL; frame++)
+            if (read_as(s->command, *frame) != BWL_REDIS_STRANGE)
+                fail_msg("command %d: %s", (int)s->command, *frame);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -154,23 +136,14 @@ TEST(queue_push_grants_with_its_nonce_and_fence)
 TEST(queue_push_text_that_is_nearly_a_grant)
 {
     static const char *const texts[] = {
-        "",
-        "h",
-        "G",
-        "GG 5.00000000000000ff 3 1000",
-        "X 5.00000000000000ff 3 1000",
-        "G 5 3 1000",
-        "G x.00000000000000ff 3 1000",
-        "G 4294967296.00000000000000ff 3 1000",
-        "G 5.0 3 1000",
-        "G 5.00000000000000fg 3 1000",
-        "G 5.00000000000000FF 3 1000",
-        "G 5.00000000000000ff",
-        "G 5.00000000000000ff 0 1000",
-        "G 5.00000000000000ff x 1000",
-        "G 5.00000000000000ff 3",
-        "G 5.00000000000000ff 3 0",
-        "G 5.00000000000000ff 3 1000 1",
+        /* another kind */
+        "", "h", "G", "GG 5.00000000000000ff 3 1000", "X 5.00000000000000ff 3 1000",
+        /* the slot and the generation */
+        "G 5 3 1000", "G x.00000000000000ff 3 1000", "G 4294967296.00000000000000ff 3 1000",
+        "G 5.0 3 1000", "G 5.00000000000000fg 3 1000", "G 5.00000000000000FF 3 1000",
+        /* the fence and the time */
+        "G 5.00000000000000ff", "G 5.00000000000000ff 0 1000", "G 5.00000000000000ff x 1000",
+        "G 5.00000000000000ff 3", "G 5.00000000000000ff 3 0", "G 5.00000000000000ff 3 1000 1"
     };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)

@@ -20,30 +20,25 @@ static bwl_sentinel_says read(const char *frame)
 TEST(sentinel_reply_that_is_no_address)
 {
     static const struct {
-        const char       *frame;
         bwl_sentinel_says says;
+        const char       *frames[12]; /* up to NULL */
     } rows[] = {
-        { "*-1\r\n", BWL_SENTINEL_UNKNOWN },
-        { "_\r\n", BWL_SENTINEL_UNKNOWN },
-        { "-NOAUTH Authentication required.\r\n", BWL_SENTINEL_ERROR },
-        { "+OK\r\n", BWL_SENTINEL_STRANGE },
-        { "*1\r\n" HOST, BWL_SENTINEL_STRANGE },
-        { "*3\r\n" HOST "$4\r\n6379\r\n$1\r\nx\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n_\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n" HOST ":6379\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n$0\r\n\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n" HOST "$1\r\n0\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n" HOST "$5\r\n65536\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n" HOST "$2\r\n6x\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n$3\r\na b\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE },
-        { "*2\r\n$2\r\na\x7f\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE },
+        { BWL_SENTINEL_UNKNOWN, { "*-1\r\n", "_\r\n" } },
+        { BWL_SENTINEL_ERROR, { "-NOAUTH Authentication required.\r\n" } },
+        { BWL_SENTINEL_STRANGE,
+          { "+OK\r\n", "*1\r\n" HOST, "*3\r\n" HOST "$4\r\n6379\r\n$1\r\nx\r\n",
+            "*2\r\n_\r\n$4\r\n6379\r\n", "*2\r\n" HOST ":6379\r\n",
+            "*2\r\n$0\r\n\r\n$4\r\n6379\r\n", "*2\r\n" HOST "$1\r\n0\r\n",
+            "*2\r\n" HOST "$5\r\n65536\r\n", "*2\r\n" HOST "$2\r\n6x\r\n",
+            "*2\r\n$3\r\na b\r\n$4\r\n6379\r\n", "*2\r\n$2\r\na\x7f\r\n$4\r\n6379\r\n" } },
     };
 
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (read(rows[i].frame) != rows[i].says)
-            fail_msg("%s is read as %d", rows[i].frame, (int)read(rows[i].frame));
-        assert_int_equal(primary.port, 1); /* unchanged */
-    }
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (const char *const *frame = rows[i].frames; *frame != NULL; frame++) {
+            if (read(*frame) != rows[i].says)
+                fail_msg("%s is read as %d", *frame, (int)read(*frame));
+            assert_int_equal(primary.port, 1); /* unchanged */
+        }
 }
 
 TEST(primary_has_a_port_of_16_bits_and_a_host_of_255_bytes)
@@ -113,28 +108,27 @@ TEST(instance_is_down_for_a_quorum_only_with_the_flag_o_down)
 
 TEST(sentinel_reply_that_is_no_state)
 {
+    /* The first strange maps have no epoch, no port, no address. */
     static const struct {
-        const char       *frame;
         bwl_sentinel_says says;
+        const char       *frames[12]; /* up to NULL */
     } rows[] = {
-        { "-ERR No such master with that name\r\n", BWL_SENTINEL_UNKNOWN },
-        { "-NOPERM this user has no permissions\r\n", BWL_SENTINEL_ERROR },
-        { "-ERR unknown command 'SENTINEL'\r\n", BWL_SENTINEL_ERROR },
-        { "+OK\r\n", BWL_SENTINEL_STRANGE },
-        { "_\r\n", BWL_SENTINEL_STRANGE },
-        { "%2\r\n" IP PORT, BWL_SENTINEL_STRANGE },    /* no epoch */
-        { "%2\r\n" IP EPOCH, BWL_SENTINEL_STRANGE },   /* no port */
-        { "%2\r\n" PORT EPOCH, BWL_SENTINEL_STRANGE }, /* no address */
-        { "%3\r\n" IP PORT "$12\r\nconfig-epoch\r\n$2\r\n-1\r\n", BWL_SENTINEL_STRANGE },
-        { "%3\r\n" IP PORT "$12\r\nconfig-epoch\r\n_\r\n", BWL_SENTINEL_STRANGE },
-        { "*5\r\n" IP PORT "$12\r\nconfig-epoch\r\n", BWL_SENTINEL_STRANGE },
+        { BWL_SENTINEL_UNKNOWN, { "-ERR No such master with that name\r\n" } },
+        { BWL_SENTINEL_ERROR,
+          { "-NOPERM this user has no permissions\r\n", "-ERR unknown command 'SENTINEL'\r\n" } },
+        { BWL_SENTINEL_STRANGE,
+          { "+OK\r\n", "_\r\n", "%2\r\n" IP PORT, "%2\r\n" IP EPOCH, "%2\r\n" PORT EPOCH,
+            "%3\r\n" IP PORT "$12\r\nconfig-epoch\r\n$2\r\n-1\r\n",
+            "%3\r\n" IP PORT "$12\r\nconfig-epoch\r\n_\r\n",
+            "*5\r\n" IP PORT "$12\r\nconfig-epoch\r\n" } },
     };
 
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (read_state(rows[i].frame) != rows[i].says)
-            fail_msg("%s is read as %d", rows[i].frame, (int)read_state(rows[i].frame));
-        assert_int_equal(it.epoch, 1); /* unchanged */
-    }
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (const char *const *frame = rows[i].frames; *frame != NULL; frame++) {
+            if (read_state(*frame) != rows[i].says)
+                fail_msg("%s is read as %d", *frame, (int)read_state(*frame));
+            assert_int_equal(it.epoch, 1); /* unchanged */
+        }
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */

@@ -5,36 +5,10 @@
  * the same on every run.  The percent escapes are in test_text_percent.c.
  */
 #include "core/text.h"
+#include "tests/lib/chance.h"
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-
-/* ---- the same random bytes on every run ------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static uint8_t chance(void)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (uint8_t)(chance_state >> 32);
-}
-
-static int same_chance(void **state)
-{
-    chance_state = UINT64_C(0x9E3779B97F4A7C15);
-    return 0;
-}
-
-static bwl_random random_bytes(void)
-{
-    bwl_random random;
-
-    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
-        random.bytes[i] = chance();
-    return random;
-}
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
@@ -171,63 +145,22 @@ static void expect_no_duration(const char *text, size_t size)
 
 TEST(duration_bad_forms_are_refused)
 {
-    static const char *const bad[] = { "",
-                                       "5",
-                                       "0",
-                                       "-1s",
-                                       "+1s",
-                                       "1.5s",
-                                       "1,5s",
-                                       "1 s",
-                                       " 1s",
-                                       "1s ",
-                                       "1S",
-                                       "1M",
-                                       "1MS",
-                                       "1Ms",
-                                       "1D",
-                                       "s",
-                                       "ms",
-                                       "m",
-                                       "ss",
-                                       "1ss",
-                                       "1sm",
-                                       "1mss",
-                                       "1min",
-                                       "1sec",
-                                       "1us",
-                                       "1w",
-                                       "1y",
-                                       "5ms3s",
-                                       "1s1m",
-                                       "1m1h",
-                                       "1h1d",
-                                       "1m1m",
-                                       "1s1s",
-                                       "1d1d",
-                                       "1h1h",
-                                       "1ms1ms",
-                                       "1s1d",
-                                       "1m30",
-                                       "1ms5",
-                                       "30s5",
-                                       "00s",
-                                       "01s",
-                                       "1m01s",
-                                       "0x1s",
-                                       "1e3s",
-                                       "1m-1s",
-                                       "1m+1s",
-                                       "1m 1s",
-                                       "1m,1s",
-                                       "1m1",
-                                       "s1",
-                                       "1m:30",
-                                       "3Os",
-                                       "1\nms",
-                                       "1d2h3m4s5ms6ms",
-                                       "9223372036854775807s",
-                                       "18446744073709551616ms" };
+    static const char *const bad[] = {
+        /* no number, no unit, or another form of a number */
+        "", "5", "0", "s", "ms", "m", "-1s", "+1s", "1.5s", "1,5s", "0x1s", "1e3s", "3Os", "00s",
+        "01s", "1m01s",
+        /* other units */
+        "1S", "1M", "1MS", "1Ms", "1D", "ss", "1ss", "1sm", "1mss", "1min", "1sec", "1us", "1w",
+        "1y",
+        /* another order, or a unit twice */
+        "5ms3s", "1s1m", "1m1h", "1h1d", "1s1d", "1m1m", "1s1s", "1d1d", "1h1h", "1ms1ms",
+        "1d2h3m4s5ms6ms",
+        /* other characters, and a number without a unit behind one with a unit */
+        "1 s", " 1s", "1s ", "1\nms", "1m-1s", "1m+1s", "1m 1s", "1m,1s", "1m:30", "1m30", "1ms5",
+        "30s5", "1m1", "s1",
+        /* too large */
+        "9223372036854775807s", "18446744073709551616ms"
+    };
 
     for (unsigned i = 0; i < COUNT_OF(bad); i++)
         expect_no_duration(bad[i], strlen(bad[i]));
@@ -295,16 +228,11 @@ TEST(name_has_no_control_characters)
 
 TEST(name_may_be_any_visible_text)
 {
-    static const char *const good[] = { "nightly",
-                                        "{a}{b}",
-                                        "}{",
-                                        "a b",
-                                        "%00",
-                                        "bl\xc3\xa5 p\xc3\xa6re",
-                                        "\xe6\x97\xa5\xe6\x9c\xac",
-                                        "/var/lock/x",
-                                        "*?[",
-                                        "\"'\\" };
+    static const char *const good[] = {
+        "nightly", "a b", "/var/lock/x",
+        /* letters of other languages, and characters with a meaning elsewhere */
+        "bl\xc3\xa5 p\xc3\xa6re", "\xe6\x97\xa5\xe6\x9c\xac", "{a}{b}", "}{", "%00", "*?[", "\"'\\"
+    };
 
     for (unsigned i = 0; i < COUNT_OF(good); i++)
         assert_null(bwl_name_fault(good[i], strlen(good[i])));

@@ -6,9 +6,8 @@
  * timers that are set.
  */
 #include "runtime/loop.h"
+#include "tests/lib/chance.h"
 #include "tests/lib/suite.h"
-
-#include <inttypes.h>
 
 enum { OPERATIONS = 10000, THINGS = 100 };
 
@@ -36,17 +35,8 @@ TEST(timers_freed_are_empty_and_can_be_freed_again)
     assert_true(bwl_timers_next(&timers) == BWL_NEVER);
 }
 
-static uint64_t  chance_state;
 static bwl_timer things[THINGS];
 static bwl_ms    due_at[THINGS]; /* the plain array: the time of each timer */
-
-static unsigned chance(unsigned below)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return (unsigned)(chance_state >> 32) % below;
-}
 
 static bwl_ms soonest(void)
 {
@@ -103,8 +93,6 @@ TEST(timers_agree_with_an_array_after_random_operations)
 {
     unsigned taken = 0;
 
-    chance_state = UINT64_C(0x9E3779B97F4A7C15);
-    print_message("# seed 0x%" PRIX64 "\n", chance_state);
     for (unsigned i = 0; i < THINGS; i++) {
         things[i] = (bwl_timer){ .at = BWL_NEVER };
         due_at[i] = (bwl_ms)(1 + chance(1000));

@@ -4,8 +4,8 @@
  * The alphabets are repeated here as regular expressions.  The random bytes are the same on every
  * run.
  */
-#include "core/text.h"
 #include "protocol/format/token.h"
+#include "tests/lib/chance.h"
 #include "tests/lib/suite.h"
 
 #include <regex.h>
@@ -45,29 +45,6 @@ static const expectation expectations[] = {
 enum { COUNT = COUNT_OF(expectations), ROUNDS = 20000 };
 
 #define WALL_NS INT64_C(1795307460123456789) /* 2026-11-22T00:31:00.123Z */
-
-/* ---- the same random bytes on every run ------------------------------------------------------ */
-
-static uint64_t chance_state;
-
-static int same_chance(void **state)
-{
-    chance_state = UINT64_C(0x9E3779B97F4A7C15);
-    return 0;
-}
-
-static bwl_random random_bytes(void)
-{
-    bwl_random random;
-
-    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
-        chance_state ^= chance_state << 13;
-        chance_state ^= chance_state >> 7;
-        chance_state ^= chance_state << 17;
-        random.bytes[i] = (uint8_t)(chance_state >> 32);
-    }
-    return random;
-}
 
 /* ---- form ------------------------------------------------------------------------------------ */
 
@@ -118,37 +95,29 @@ TEST(token_fits_only_its_own_format)
     }
 }
 
-typedef struct text {
+typedef struct refused {
     bwl_token_format format;
-    const char      *is;
-} text;
+    const char      *texts[12]; /* up to NULL */
+} refused;
 
 TEST(other_token_is_refused)
 {
-    static const text wrong[] = {
-        { BWL_TOKEN_OURS, "" },
-        { BWL_TOKEN_OURS, "AAAAAAAAAAAAAAAAAAAAAB" }, /* bits beyond the 128th */
-        { BWL_TOKEN_OURS, "AAAAAAAAAAAAAAAAAAAA+A" },
-        { BWL_TOKEN_UUID, "00112233-4455-1677-8899-aabbccddeeff" }, /* version 1 */
-        { BWL_TOKEN_UUID, "00112233-4455-4677-c899-aabbccddeeff" },
-        { BWL_TOKEN_UUID, "00112233-4455-4677-8899-AABBCCDDEEFF" },
-        { BWL_TOKEN_UUID, "00112233x4455-4677-8899-aabbccddeeff" },
-        { BWL_TOKEN_HEX, "00112233445566778899aabbccddeefg" },
-        { BWL_TOKEN_PID_TID, "12" },
-        { BWL_TOKEN_PID_TID, "12-" },
-        { BWL_TOKEN_PID_TID, "-12" },
-        { BWL_TOKEN_PID_TID, "0-12" },
-        { BWL_TOKEN_PID_TID, "012-12" },
-        { BWL_TOKEN_PID_TID, "12-012" },
-        { BWL_TOKEN_PID_TID, "12-0" },
-        { BWL_TOKEN_PID_TID, "12-12-12" },
-        { BWL_TOKEN_PID_TID, "4194305-12" },
-        { BWL_TOKEN_PID_TID, "12-9223372036854775808" },
+    static const refused wrong[] = {
+        /* bits beyond the 128th, another alphabet */
+        { BWL_TOKEN_OURS, { "", "AAAAAAAAAAAAAAAAAAAAAB", "AAAAAAAAAAAAAAAAAAAA+A" } },
+        { BWL_TOKEN_UUID, /* of version 1, of no variant, in capitals, with another separator */
+          { "00112233-4455-1677-8899-aabbccddeeff", "00112233-4455-4677-c899-aabbccddeeff",
+            "00112233-4455-4677-8899-AABBCCDDEEFF", "00112233x4455-4677-8899-aabbccddeeff" } },
+        { BWL_TOKEN_HEX, { "00112233445566778899aabbccddeefg" } },
+        { BWL_TOKEN_PID_TID,
+          { "12", "12-", "-12", "0-12", "012-12", "12-012", "12-0", "12-12-12", "4194305-12",
+            "12-9223372036854775808" } },
     };
 
     for (unsigned i = 0; i < COUNT_OF(wrong); i++)
-        if (bwl_token_is_of(wrong[i].format, wrong[i].is, strlen(wrong[i].is)))
-            fail_msg("\"%s\" is taken for a token", wrong[i].is);
+        for (const char *const *text = wrong[i].texts; *text != NULL; text++)
+            if (bwl_token_is_of(wrong[i].format, *text, strlen(*text)))
+                fail_msg("\"%s\" is taken for a token", *text);
     assert_true(bwl_token_is_of(BWL_TOKEN_PID_TID, "4194304-9223372036854775807", 27));
 }
 

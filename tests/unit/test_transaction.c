@@ -48,28 +48,13 @@ static void is_answer(bwl_transaction_command command, unsigned nth, const char 
         fail_msg("%s is %d, not %d", text, (int)reply.answer, (int)answer);
 }
 
-static const char *const odd[] = { "+OK\r\n",
-                                   "+QUEUED\r\n",
-                                   "+NO\r\n",
-                                   "$2\r\nOK\r\n",
-                                   "$-1\r\n",
-                                   "*-1\r\n",
-                                   "_\r\n",
-                                   ":0\r\n",
-                                   ":1\r\n",
-                                   ":2\r\n",
-                                   "*0\r\n",
-                                   "#t\r\n",
-                                   "*1\r\n:1\r\n",
-                                   "*1\r\n:2\r\n",
-                                   "*1\r\n+OK\r\n",
-                                   "*1\r\n_\r\n",
-                                   ",1\r\n",
-                                   "(1\r\n",
-                                   "*2\r\n:1\r\n:1\r\n",
-                                   "*2\r\n+OK\r\n+OK\r\n",
-                                   "*1\r\n*1\r\n+OK\r\n",
-                                   "%1\r\n+OK\r\n:1\r\n" };
+static const char *const odd[] = { "+OK\r\n", "+QUEUED\r\n", "+NO\r\n", "$2\r\nOK\r\n", "$-1\r\n",
+                                   "*-1\r\n", "_\r\n", ":0\r\n", ":1\r\n", ":2\r\n", "#t\r\n",
+                                   ",1\r\n", "(1\r\n",
+                                   /* arrays */
+                                   "*0\r\n", "*1\r\n:1\r\n", "*1\r\n:2\r\n", "*1\r\n+OK\r\n",
+                                   "*1\r\n_\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n+OK\r\n+OK\r\n",
+                                   "*1\r\n*1\r\n+OK\r\n", "%1\r\n+OK\r\n:1\r\n" };
 
 /* Only the named ones are answers. */
 static void only(bwl_transaction_command command, unsigned nth, const char *accepted)

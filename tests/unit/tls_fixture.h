@@ -6,8 +6,7 @@
  * between the two itself, in pieces of any size: no sockets, no other process, no clock.  The
  * certificates are made at the start of the test.
  */
-#ifndef TLS_FIXTURE_H
-#define TLS_FIXTURE_H
+#pragma once
 
 #include "net/tls/tls_inside.h"
 
@@ -339,5 +338,3 @@ static inline void assert_fault(const bwl_fault *fault, int status, const char *
         fail_msg("status %d and \"%s\" expected, status %d and \"%s\" found", status, part,
                  fault->status, fault->text);
 }
-
-#endif

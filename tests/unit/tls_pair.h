@@ -1,8 +1,7 @@
 /*
  * tls_pair.h -- a client of ours and a server that it accepts, for the tests of the stream itself.
  */
-#ifndef TLS_PAIR_H
-#define TLS_PAIR_H
+#pragma once
 
 #include "tls_fixture.h"
 
@@ -81,5 +80,3 @@ static inline int client_receives(pair *p)
 }
 
 static const int versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
-
-#endif

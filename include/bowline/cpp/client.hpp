@@ -16,12 +16,10 @@
 #include <bowline/bowline.h>
 #include <bowline/stats.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace bowline {
 
@@ -62,26 +60,6 @@ class client {
                                                   const terms &asked = terms())
     {
         return acquired(name, wait, asked, true);
-    }
-
-    /* Takes all these locks or none: hold i is that of name i.  Throws as acquire; USAGE also for no
-     * name, too many, or one that is there twice. */
-    [[nodiscard]] std::vector<hold> acquire_all(const std::vector<std::string> &names,
-                                                wait_time                       wait  = wait_time(),
-                                                const terms                    &asked = terms())
-    {
-        const bowline_acquire_options o = detail::c_options(wait, asked);
-        std::vector<const char *>     texts;
-        std::vector<bowline_hold *>   won(names.size() + 1); /* its data is not null */
-        std::vector<hold>             holds;
-        for (const std::string &name : names)
-            texts.push_back(detail::c_string(name));
-        texts.push_back(nullptr);
-        holds.reserve(names.size()); /* nothing can fail once they are held */
-        detail::call(bowline_acquire_all, won.data(), opened(), texts.data(), names.size(), &o);
-        for (std::size_t i = 0; i < names.size(); i++)
-            holds.push_back(hold(client_, won[i]));
-        return holds;
     }
 
     /* Returns at once; operation::finish gives the hold.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
@@ -227,6 +205,7 @@ class client {
 
   private:
     friend class named_mutex;
+    friend class several;
 
     explicit client(detail::client_ptr opened) noexcept : client_(std::move(opened))
     {
@@ -253,10 +232,9 @@ class client {
     {
         const bowline_acquire_options o = detail::c_options(wait, asked);
         bowline_error                 e{};
-        bowline_hold                 *won    = nullptr;
-        const char                   *c_name = detail::c_string(name);
+        bowline_hold                 *won = nullptr;
 
-        const int status = bowline_acquire(&won, opened(), c_name, &o, &e);
+        const int status = bowline_acquire(&won, opened(), detail::c_string(name), &o, &e);
         if (tries &&
             (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_DONE))
             return std::nullopt;

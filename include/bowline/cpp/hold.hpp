@@ -197,6 +197,7 @@ class [[nodiscard]] hold {
 
   private:
     friend class client;
+    friend class several;
     template <class Result> friend class operation;
 
     hold(detail::client_ptr client, bowline_hold *handle) noexcept

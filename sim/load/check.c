@@ -53,6 +53,7 @@ struct check_wait {
     bool         is_alone;
     bool         is_late;   /* a release comes first, and its place in the queue after that */
     bool         is_import; /* `fence` is that of the hold */
+    bool         is_of_several;
     unsigned     overtaken;
     int64_t      due_at; /* overtaken by one that shares: then it has the lock too; 0: was not */
 };
@@ -253,6 +254,22 @@ check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence)
 void check_withdrawn(check_wait *wait)
 {
     wait->until = 0;
+}
+
+void check_of_several(check_wait *wait)
+{
+    wait->until         = 0;
+    wait->is_of_several = true;
+}
+
+/* Its process may have the lock, and wait for another one. */
+static bool may_be_kept(unsigned name)
+{
+    for (const check_wait *wait = check.waits; wait != NULL; wait = wait->next) {
+        if (wait->name == name && wait->is_of_several)
+            return true;
+    }
+    return false;
 }
 
 /* It is in the queue of the servers itself, and not behind other threads of its process. */
@@ -478,7 +495,7 @@ void check_rests(unsigned name, int64_t until)
 
 bool check_is_relied_on(unsigned name)
 {
-    if (sim_now() < check.passed_until[name])
+    if (sim_now() < check.passed_until[name] || may_be_kept(name))
         return true;
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (relies(hold))
@@ -601,7 +618,7 @@ static bool fits(const check_wait *wait)
 {
     unsigned used = 0;
 
-    if (sim_now() < check.passed_until[wait->name])
+    if (sim_now() < check.passed_until[wait->name] || may_be_kept(wait->name))
         return false;
     for (const check_hold *hold = check.holds[wait->name]; hold != NULL; hold = hold->next) {
         if (relies(hold) && (hold->share.weight == 0 || wait->share.weight == 0))

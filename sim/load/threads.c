@@ -259,12 +259,112 @@ static bool work(worker *w)
     return true;
 }
 
+/* ---- several names at once ------------------------------------------------------------------- */
+
+enum { TOGETHER_MAX = 3 };
+
+typedef struct together {
+    unsigned      count;
+    unsigned      numbers[TOGETHER_MAX];
+    const char   *names[TOGETHER_MAX];
+    bowline_hold *holds[TOGETHER_MAX];
+    check_wait   *waits[TOGETHER_MAX];
+    check_hold   *claims[TOGETHER_MAX];
+} together;
+
+/* Neighbours, upwards or downwards.  False: one of them has a period. */
+static bool draw_names(load_program *p, together *t)
+{
+    unsigned first = (unsigned)load_draw(p, p->plan.names);
+    bool     is_up = load_draw(p, 2) == 0;
+    unsigned most  = p->plan.names < TOGETHER_MAX ? p->plan.names : TOGETHER_MAX;
+
+    t->count = 1 + (unsigned)load_draw(p, most);
+    for (unsigned i = 0; i < t->count; i++) {
+        t->numbers[i] = (first + (is_up ? i : t->count - 1 - i)) % p->plan.names;
+        t->names[i]   = load_lock_name(t->numbers[i]);
+        if (load_has_period(p, t->numbers[i]))
+            return false;
+    }
+    return true;
+}
+
+static void begin_waits(worker *w, together *t, int64_t wait_ms)
+{
+    for (unsigned i = 0; i < t->count; i++) {
+        t->waits[i] = check_waits(t->numbers[i], w->program->process, w->share, wait_ms);
+        check_of_several(t->waits[i]);
+    }
+}
+
+static void end_waits(worker *w, together *t, bool is_granted, int64_t max_hold_ms)
+{
+    for (unsigned i = 0; i < t->count; i++) {
+        if (!is_granted) {
+            check_wait_over(t->waits[i]);
+            continue;
+        }
+        t->claims[i] = check_granted(t->waits[i], bowline_hold_fence(t->holds[i]),
+                                     load_left(w->program, t->holds[i]));
+        check_longest(t->claims[i], max_hold_ms);
+    }
+}
+
+static void release_together(worker *w, together *t)
+{
+    bowline_error error     = { 0 };
+    bool          had_ended = false;
+
+    for (unsigned i = 0; i < t->count; i++) {
+        had_ended = had_ended || bowline_hold_left_ms(t->holds[i]) == 0;
+        check_over(t->claims[i]);
+        w->program->counts->releases++;
+    }
+    begin(w, "bowline_release_all", 0);
+    w->call.name = CHECK_EVERY_NAME;
+    int status   = bowline_release_all(t->holds, t->count, &error);
+    end(w, status, &error);
+    load_check_release(w->program, status, had_ended);
+}
+
+/* Acquires several names, holds them for a while, and releases them. */
+static void take_together(worker *w)
+{
+    load_program           *p       = w->program;
+    bowline_error           error   = { 0 };
+    bowline_acquire_options options = load_acquire_options(p);
+    together                t;
+
+    if (!draw_names(p, &t))
+        return;
+    w->share = (check_share){ .weight = 0 };
+    begin(w, "bowline_acquire_all", options.wait_ms);
+    w->call.name = CHECK_EVERY_NAME;
+    begin_waits(w, &t, options.wait_ms);
+    int status = bowline_acquire_all(t.holds, p->client, t.names, t.count, &options, &error);
+    p->counts->acquires++;
+    p->counts->statuses[-status & 15]++;
+    end_waits(w, &t, status == BOWLINE_OK, options.max_hold_ms);
+    end(w, status, &error);
+    if (status != BOWLINE_OK)
+        return;
+    sleep_ms(w, (int64_t)load_draw(p, (uint64_t)p->plan.hold_ms + 1));
+    for (unsigned i = 0; i < t.count; i++)
+        check_until(t.claims[i], load_left(p, t.holds[i]));
+    release_together(w, &t);
+}
+
 static void *run(void *arg)
 {
     worker       *w = arg;
     load_program *p = w->program;
 
     while (!p->stops) {
+        if (p->plan.takes_several && load_draw(p, 2) == 0) {
+            take_together(w);
+            pause_between(w);
+            continue;
+        }
         bool holds = load_has_ticket(p) ? import(w) : acquire(w);
         if (holds && work(w))
             release(w);

@@ -57,6 +57,7 @@ enum {
 #define TICKETS UINT64_C(0x7469636b)
 #define PERIODS UINT64_C(0x70657269)
 #define SHARES  UINT64_C(0x73686172)
+#define SEVERAL UINT64_C(0x73657665)
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -548,6 +549,16 @@ static void draw_shares(sim_plan *plan)
         plan->clients[i].load.share_limit = limit;
 }
 
+/* Likewise.  Programs with threads do it, and the others of their world feel it. */
+static void draw_several(sim_plan *plan)
+{
+    uint64_t dice = plan->seed ^ SEVERAL;
+    bool     may  = draw(&dice, 4) == 0;
+
+    for (unsigned i = 0; may && i < plan->clients_count; i++)
+        plan->clients[i].load.takes_several = plan->clients[i].load.threads > 0;
+}
+
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
@@ -584,4 +595,5 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     draw_tickets(ret_plan);
     draw_periods(ret_plan);
     draw_shares(ret_plan);
+    draw_several(ret_plan);
 }

@@ -134,6 +134,7 @@ ENGINE_TEST(cancel_gives_back_the_names_that_it_has)
     bowline_operation *op   = start_all(client, &s);
     until_it_waits(client, other, &s);
     bowline_cancel(op);
+    must_release(must_acquire_within(other, s.names[2], 60000)); /* before it is finished */
     must_end_with(BOWLINE_CANCELLED, op, &s);
     assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     must_release(busy);

@@ -8,7 +8,7 @@
  */
 #include "doctor/caps.h"
 #include "doctor/target.h"
-#include "engine/file/file.h"
+#include "engine/file/store.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>

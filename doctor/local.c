@@ -2,7 +2,7 @@
  * local.c -- checks the directory of file: and inotify.
  */
 #include "doctor/visit.h"
-#include "engine/file/file.h"
+#include "engine/file/store.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "doctor/target.h"
-#include "engine/file/file.h"
+#include "engine/file/store.h"
 #include "api/engines.h"
 #include "runtime/shard.h"
 #include "engine/redis/topology/cluster.h"

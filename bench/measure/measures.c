@@ -206,7 +206,7 @@ const bench_measure bench_measures[] = {
         .name    = "beside-100000-S",
         .regime  = BENCH_SAME,
         .unit    = BENCH_TIMES,
-        .ours    = PAIR_OURS ", on a server with 100,000 held locks, " QUEUE,
+        .ours    = PAIR_OURS ", beside 100,000 held locks, " QUEUE,
         .theirs  = "the same on an empty server",
         .means   = "The list of held names (bowline ls) has no index, so an acquire pays nothing "
                    "for it ([why](../design/listing.md)).",

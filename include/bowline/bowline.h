@@ -192,7 +192,7 @@ typedef struct bowline_acquire_options {
      * All wait in one queue, in the order of arrival: a request that does not fit keeps those
      * behind it waiting, so neither writers nor requests for many permits starve.
      * The holds of a period without an exclusive one have the same fence: readers present it too,
-     * before they read.  With thread: and protocol queue.  UNSUPPORTED: file:, redlock://, and the
+     * before they read.  With thread:, file: and protocol queue.  UNSUPPORTED: redlock://, and the
      * other protocols.  USAGE: with once_ms or at_least_ms. */
     uint32_t permits;
     uint32_t limit;
@@ -454,8 +454,8 @@ typedef struct bowline_holder {
     char     program[BOWLINE_HOLDER_TEXT_MAX];
     char     note[BOWLINE_HOLDER_TEXT_MAX]; /* what is unusual: "the key is a list"             */
     uint32_t sharers; /* holds of BOWLINE_SHARED and BOWLINE_PERMITS; 0: one exclusive hold, or
-                         none.  pid, user and so on are those of the one that ends last.  Counted
-                         among the last 1000 permits                                            */
+                         none.  pid, user and so on are those of the one that ends last; of file:,
+                         the first one.  Counted among the last 1000 permits                    */
     uint32_t permits; /* of these holds together                                                */
     uint32_t limit;   /* of bowline_holders: permits of at most so many; 0: none, or not known yet,
                          see since_ms                                                           */
@@ -476,8 +476,8 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * `id` is for bowline_break.  `waiting` is the same in all.
  * A snapshot: holds may end and begin before it is read.  Of more than 64 holds it is made in
  * several steps: a hold that lasts during all of them is in it, one that begins or ends meanwhile
- * may be.  At most about 16,000 are read.  Of thread: they are all, in the order in which they
- * began, and have no id.
+ * may be.  At most about 16,000 are read.  Of thread: they are all, and of file: the first 1000
+ * (and the holders of flock -s, as foreign ones), in the order of the queue; they have no id.
  * Set the size field of ret[0]; the others get it.  max 0: only counts, `ret` may be NULL.  Blocks
  * as bowline_release, for each step.  Any thread. */
 BOWLINE_API int bowline_holders(bowline_client *client, const char *name, bowline_holder ret[],

@@ -5,8 +5,6 @@
 
 #include "bench/world/watch.h"
 
-#include <stdlib.h>
-
 #include <hiredis/hiredis.h>
 
 #include "bench/world/server.h"

@@ -23,7 +23,7 @@ def all_that_are_run(root):
         if not listed(build_file, path.parent.name, path.stem.removeprefix("test_")):
             continue
         text = path.read_text(encoding="utf-8")
-        found.update("test_" + name for name in re.findall(r"^(?:[A-Z]+_)?TEST(?:_OF)?\((?:\w+, )?(\w+)\)$", text, re.M))
+        found.update("test_" + name for name in re.findall(r"^(?:[A-Z]+_)?TEST(?:_OF)?\((\w+)(?:,[^)]*)?\)$", text, re.M))
         found.update("test_" + name for name in re.findall(r'^    \{ "(\w+)",', text, re.M))  # rows of a table
     for path in sorted((root / "tests" / "session").glob("*.txt")):
         if listed(build_file, "session", path.stem):

@@ -9,7 +9,6 @@
 #include "lib/slow_build.h"
 #include "lab/search/explore.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include "lab/search/explore.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     STATES_MAX = 8000000,

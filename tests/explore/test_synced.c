@@ -11,8 +11,6 @@
 #include "protocol/queue_lock.h"
 #include "protocol/store/redis.h"
 
-#include <string.h>
-
 enum { A = 0, STATES_MAX = 1000000 };
 
 static void expect_broken(const bwl_scenario *s, unsigned invariant, unsigned steps)

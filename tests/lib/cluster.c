@@ -51,10 +51,15 @@ static server *start_node(cluster *c, unsigned i)
     return server_start(options);
 }
 
-static void must_ok(server *s, const char *command)
+__attribute__((format(printf, 2, 3))) static void must_ok(server *s, const char *format, ...)
 {
-    const char *answer = server_ask(s, "%s", command);
+    char    command[160];
+    va_list arguments;
 
+    va_start(arguments, format);
+    (void)vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    const char *answer = server_ask(s, "%s", command);
     if (strcmp(answer, "OK") != 0)
         fail_msg("%s: %s", command, answer);
 }
@@ -62,17 +67,11 @@ static void must_ok(server *s, const char *command)
 /* ADDSLOTSRANGE is of 7.0. */
 static void give_slots(cluster *c, unsigned i)
 {
-    char     command[160];
-    unsigned first = i * SLOTS / CLUSTER_PRIMARIES;
-    unsigned end   = (i + 1) * SLOTS / CLUSTER_PRIMARIES;
-
-    (void)snprintf(command, sizeof command, "CLUSTER SET-CONFIG-EPOCH %u", i + 1);
-    must_ok(c->nodes[i], command);
-    (void)snprintf(command, sizeof command,
-                   "EVAL 'for slot = %u, %u do redis.call(\"CLUSTER\", \"ADDSLOTS\", slot) end "
-                   "return redis.status_reply(\"OK\")' 0",
-                   first, end - 1);
-    must_ok(c->nodes[i], command);
+    must_ok(c->nodes[i], "CLUSTER SET-CONFIG-EPOCH %u", i + 1);
+    must_ok(c->nodes[i],
+            "EVAL 'for slot = %u, %u do redis.call(\"CLUSTER\", \"ADDSLOTS\", slot) end "
+            "return redis.status_reply(\"OK\")' 0",
+            i * SLOTS / CLUSTER_PRIMARIES, (i + 1) * SLOTS / CLUSTER_PRIMARIES - 1);
 }
 
 /* Waits until the primary is known by its id, which takes a handshake. */
@@ -87,15 +86,11 @@ static void make_replica(cluster *c, unsigned node, unsigned of)
 
 static void join_nodes(cluster *c)
 {
-    char command[80];
-
     /* Every pair of nodes is joined here: gossip would take longer. */
-    for (unsigned i = 0; i < c->count; i++) {
-        (void)snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d", c->nodes[i]->port,
-                       bus_port(c, c->nodes[i]));
+    for (unsigned i = 0; i < c->count; i++)
         for (unsigned j = 0; j < i; j++)
-            must_ok(c->nodes[j], command);
-    }
+            must_ok(c->nodes[j], "CLUSTER MEET 127.0.0.1 %d %d", c->nodes[i]->port,
+                    bus_port(c, c->nodes[i]));
     for (unsigned i = CLUSTER_PRIMARIES; i < c->count; i++)
         make_replica(c, i, i - CLUSTER_PRIMARIES);
     for (unsigned i = CLUSTER_PRIMARIES; i < c->count; i++)
@@ -244,14 +239,8 @@ unsigned cluster_owner(cluster *c, unsigned asked, int slot)
 
 void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to)
 {
-    char command[120];
-
-    (void)snprintf(command, sizeof command, "CLUSTER SETSLOT %d IMPORTING %s", slot,
-                   cluster_id(c, from));
-    must_ok(c->nodes[to], command);
-    (void)snprintf(command, sizeof command, "CLUSTER SETSLOT %d MIGRATING %s", slot,
-                   cluster_id(c, to));
-    must_ok(c->nodes[from], command);
+    must_ok(c->nodes[to], "CLUSTER SETSLOT %d IMPORTING %s", slot, cluster_id(c, from));
+    must_ok(c->nodes[from], "CLUSTER SETSLOT %d MIGRATING %s", slot, cluster_id(c, to));
 }
 
 void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to)
@@ -272,11 +261,11 @@ void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to)
     char command[120];
 
     (void)snprintf(command, sizeof command, "CLUSTER SETSLOT %d NODE %s", slot, cluster_id(c, to));
-    must_ok(c->nodes[to], command);
-    must_ok(c->nodes[from], command);
+    must_ok(c->nodes[to], "%s", command);
+    must_ok(c->nodes[from], "%s", command);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         if (i != to && i != from)
-            must_ok(c->nodes[i], command);
+            must_ok(c->nodes[i], "%s", command);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

@@ -288,7 +288,8 @@ void engine_add(const char *name, CMUnitTestFunction body, engine_kind kind)
     suite_fixture(NULL, after_case);
     for (size_t e = 0; e < ENGINES; e++) {
         if ((kind == ENGINES_WITH_A_LEASE && !engines[e].has_lease) ||
-            (kind == ENGINES_WITH_A_QUEUE && !engines[e].in_order))
+            (kind == ENGINES_WITH_A_QUEUE && !engines[e].in_order) ||
+            (kind == LOCAL_ENGINES && (engines[e].has_lease || !engines[e].in_order)))
             continue;
         assert_true(count < RUNS_MAX);
         (void)snprintf(names[count], sizeof names[0], "%s: %s", engines[e].name, name);

@@ -24,12 +24,14 @@ typedef enum engine_kind {
     EVERY_ENGINE = 1,
     ENGINES_WITH_A_LEASE,
     ENGINES_WITH_A_QUEUE,
+    LOCAL_ENGINES, /* that need no server */
 } engine_kind;
 
-/* TEST of suite.h, on every engine, on those with a lease, on those with a queue. */
+/* TEST of suite.h, on every engine, on those with a lease, with a queue, without a server. */
 #define ENGINE_TEST(name) TEST_ADDED_BY(name, engine_add(#name, test_##name, EVERY_ENGINE))
 #define LEASE_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, ENGINES_WITH_A_LEASE))
 #define QUEUE_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, ENGINES_WITH_A_QUEUE))
+#define LOCAL_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, LOCAL_ENGINES))
 
 /* The engine that a test runs on. */
 #define THE_ENGINE ((const engine *)*state)

@@ -5,7 +5,6 @@
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/testing.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -7,7 +7,6 @@
 #include "tests/lib/testing.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>

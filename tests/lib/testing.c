@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,6 +94,15 @@ bowline_hold *must_acquire_within_at(bowline_client *client, const char *name, i
 
     assert_status_at(BOWLINE_OK, status, &error, file, line);
     return hold;
+}
+
+bowline_holder must_who_at(bowline_client *client, const char *name, const char *file, int line)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_error  error  = { 0 };
+
+    assert_status_at(BOWLINE_OK, bowline_who(client, name, &holder, &error), &error, file, line);
+    return holder;
 }
 
 bowline_operation *must_start_at(bowline_client *client, const char *name, int64_t wait_ms,

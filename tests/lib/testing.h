@@ -36,6 +36,9 @@
     must_acquire_within_at((client), (name), (wait_ms), __FILE__, __LINE__)
 #define must_release(hold) must_release_at((hold), __FILE__, __LINE__)
 
+/* Queries the holder of a lock. */
+#define must_who(client, name) must_who_at((client), (name), __FILE__, __LINE__)
+
 /* Starts an acquire; finishes it and returns its hold. */
 #define must_start(client, name, wait_ms) \
     must_start_at((client), (name), (wait_ms), __FILE__, __LINE__)
@@ -59,6 +62,8 @@ bowline_hold *must_acquire_within_at(bowline_client *client, const char *name, i
                                      const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
 void          must_end_at(bowline_hold *hold, const char *file, int line);
+
+bowline_holder must_who_at(bowline_client *client, const char *name, const char *file, int line);
 
 bowline_operation *must_start_at(bowline_client *client, const char *name, int64_t wait_ms,
                                  const char *file, int line);

@@ -91,8 +91,6 @@ FIXTURE(NULL, end)
 
 TEST(cluster_queue_works_in_the_slot_of_each_primary)
 {
-    bowline_holder who = { .size = sizeof who };
-
     begin(false);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         queue_client    waiting[WAITERS];
@@ -104,7 +102,7 @@ TEST(cluster_queue_works_in_the_slot_of_each_primary)
         uint64_t      fence = bowline_hold_fence(hold);
         assert_true(fence > 0);
         start_all(waiting, name, i);
-        assert_status(BOWLINE_OK, bowline_who(waiting[0].client, name, &who, NULL), NULL);
+        bowline_holder who = must_who(waiting[0].client, name);
         assert_true(who.held);
         assert_int_equal(who.pid, getpid());
         must_release(hold);

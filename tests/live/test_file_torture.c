@@ -1,10 +1,11 @@
 /*
  * test_file_torture.c -- many processes contend for one name of file:, while the test kills, stops
- * and continues them at random, and flock(1) takes the lock file too.
+ * and continues them at random, and flock(1) takes the lock file too. Some share the lock, or hold
+ * one or both of two permits.
  *
- * Each holder takes a flock on a witness file, without waiting: if another process has it that is
- * not being killed, there were two holders. Each holder also compares its fence with the previous
- * one, and its id with a word in shared memory.
+ * Each holder takes a flock on a witness file, without waiting, and a lock on a byte of it for each
+ * permit: if another process has it that is not being killed, there were two holders. Each holder
+ * also compares its fence with the previous one; an exclusive one, its id with a word in memory.
  *
  * BOWLINE_TORTURE_SECONDS is the duration, by default 10.
  */
@@ -31,6 +32,7 @@ enum {
     ELDERS    = 5, /* never killed, so that some waiters wait long enough to be overtaken */
     SECONDS   = 10,
     SLEEP_MS  = 2600, /* long enough for others to overtake it */
+    PERMITS   = 2,
 };
 
 typedef struct slot {
@@ -98,41 +100,56 @@ static bool was_killed(int life)
     return atomic_load(&judge->slots[life % SLOTS].killed) >= life / SLOTS;
 }
 
+/* Locks the file, and a byte for each permit. */
+static bool witness_lets_in(int witness, bool shares, uint32_t permits)
+{
+    if (flock(witness, (shares ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
+        return false;
+    for (off_t at = 0; at < PERMITS && permits > 0; at++)
+        permits -= fcntl(witness, F_OFD_SETLK,
+                         &(struct flock){ .l_type = F_WRLCK, .l_start = at, .l_len = 1 }) == 0;
+    return permits == 0;
+}
+
 /* The kernel closes the files of a killed process one after the other: perhaps the lock file before
  * the witness file. */
-static void enter(int witness, unsigned me)
+static void enter(int witness, unsigned me, bool shares, uint32_t permits)
 {
-    for (int64_t until = now_ms() + 5000; flock(witness, LOCK_EX | LOCK_NB) != 0;) {
+    for (int64_t until = now_ms() + 5000; !witness_lets_in(witness, shares, permits);) {
         bool is_excused = is_any_dying();
-        if ((is_excused && now_ms() < until) || flock(witness, LOCK_EX | LOCK_NB) == 0)
+        if ((is_excused && now_ms() < until) || witness_lets_in(witness, shares, permits))
             continue;
         atomic_fetch_add(&judge->violations, 1);
         return;
     }
-    int previous = atomic_exchange(&judge->inside, life_of(me));
+    int previous = atomic_exchange(&judge->inside, shares ? 0 : life_of(me));
     if (previous != 0 && !was_killed(previous))
         atomic_fetch_add(&judge->violations, 1);
 }
 
-static void leave(int witness, unsigned me)
+static void leave(int witness, unsigned me, bool shares)
 {
-    int mine = life_of(me);
+    int mine = shares ? 0 : life_of(me);
 
     if (!atomic_compare_exchange_strong(&judge->inside, &mine, 0))
         atomic_fetch_add(&judge->violations, 1);
+    (void)fcntl(witness, F_OFD_SETLK, &(struct flock){ .l_type = F_UNLCK });
     (void)flock(witness, LOCK_UN);
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
 
-static void visit(int witness, unsigned me, uint64_t fence)
+/* 0 permits: it is exclusive, or `shares`.  Those that share the lock have one fence. */
+static void visit(int witness, unsigned me, uint64_t fence, bool shares, uint32_t permits)
 {
-    enter(witness, me);
-    if (fence != 0 && atomic_exchange(&judge->fence, fence) >= fence)
+    enter(witness, me, shares, permits);
+    if (fence != 0 && atomic_exchange(&judge->fence, fence) >= fence + shares)
         atomic_fetch_add(&judge->disorders, 1);
     if (random_below(4) == 0)
         sleep_us((long)random_below(800));
-    leave(witness, me);
+    if (fence != 0 && atomic_load(&judge->fence) != fence)
+        atomic_fetch_add(&judge->disorders, 1);
+    leave(witness, me, shares);
     atomic_fetch_add(&judge->slots[me].held, 1);
 }
 
@@ -155,10 +172,14 @@ static void work(unsigned me, int witness)
     if (bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error) < 0)
         _exit(1);
     while (!atomic_load(&judge->stop)) {
-        int status = bowline_acquire(&hold, client, name,
-                                     BOWLINE_ACQUIRE(.wait_ms = random_wait_ms()), &error);
+        bowline_acquire_options o = BOWLINE_ACQUIRE_INIT;
+        o.wait_ms                 = random_wait_ms();
+        o.mode     = random_below(2) * (BOWLINE_SHARED + random_below(2)); /* half are exclusive */
+        o.permits  = o.mode == BOWLINE_PERMITS ? 1 + random_below(PERMITS) : 0;
+        o.limit    = o.permits > 0 ? PERMITS : 0;
+        int status = bowline_acquire(&hold, client, name, &o, &error);
         if (status == BOWLINE_OK) {
-            visit(witness, me, bowline_hold_fence(hold));
+            visit(witness, me, bowline_hold_fence(hold), o.mode != BOWLINE_EXCLUSIVE, o.permits);
             status = bowline_release(hold, &error);
         }
         if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
@@ -176,9 +197,10 @@ static void work(unsigned me, int witness)
 static void lock_by_flock(unsigned me, int witness)
 {
     while (!atomic_load(&judge->stop)) {
-        int fd = open(lock_path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (flock(fd, LOCK_EX) == 0)
-            visit(witness, me, 0);
+        int  fd     = open(lock_path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
+        bool shares = random_below(2) == 0;
+        if (flock(fd, shares ? LOCK_SH : LOCK_EX) == 0)
+            visit(witness, me, 0, shares, 0);
         if (random_below(2) == 0) {
             (void)flock(fd, LOCK_UN); /* keeps the file open: no close event reports the unlock */
             sleep_us((long)random_below(3000));

@@ -153,15 +153,14 @@ static void assert_untouched(void)
  * key is gone, although no push arrives. */
 TEST(waiter_acquires_after_a_lock_of_another_version)
 {
-    waiter         w;
-    bowline_hold  *never  = NULL;
-    bowline_error  error  = { 0 };
-    bowline_holder holder = { .size = sizeof holder };
+    waiter        w;
+    bowline_hold *never = NULL;
+    bowline_error error = { 0 };
 
     (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", TTL_MS);
     assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 0, &error), &error);
     assert_non_null(strstr(error.text, "another version of bowline (b2)"));
-    assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
+    bowline_holder holder = must_who(client, "x");
     assert_true(holder.held && holder.foreign);
     assert_non_null(strstr(holder.note, "(b2)"));
     queue_await_join(redis, &w, client, "x", 1);
@@ -271,7 +270,7 @@ TEST(hold_is_shown_again_after_a_reconnect)
     assert_status(BOWLINE_OK, bowline_hold_set_command(hold, PID, NULL), NULL);
     for (unsigned round = 0; round < 2; round++) {
         for (int64_t end = clock_ms() + 10000; holder.since_ms == 0 && clock_ms() < end;)
-            assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+            holder = must_who(other, "x");
         assert_int_equal(holder.command_pid, PID);
         assert_int_equal(holder.fence, bowline_hold_fence(hold));
         assert_int_equal(holder.pid, getpid());
@@ -279,7 +278,7 @@ TEST(hold_is_shown_again_after_a_reconnect)
         (void)server_ask(redis,
                          "EVAL 'for _, key in ipairs(redis.call(\"KEYS\", \"bowline:who:*\")) "
                          "do redis.call(\"DEL\", key) end' 0");
-        assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+        holder = must_who(other, "x");
         assert_int_equal(holder.command_pid, 0);
         server_hang_up(redis);
         assert_status(BOWLINE_OK, bowline_ping(other, 10000, NULL), NULL);
@@ -409,8 +408,7 @@ TEST(short_grant_is_confirmed_at_once)
 
 static int open_server(void **state)
 {
-    server_needed();
-    redis = server_start(NULL);
+    (void)start_server(state);
     (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
     return 0;
 }

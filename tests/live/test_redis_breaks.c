@@ -6,19 +6,7 @@
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-static char url[200];
-
-static bowline_holder show(bowline_client *client, const char *name)
-{
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error  = { 0 };
-
-    assert_status(BOWLINE_OK, bowline_who(client, name, &holder, &error), &error);
-    return holder;
-}
 
 static const char *broken_by(bowline_client *client, uint64_t id)
 {
@@ -32,7 +20,7 @@ static const char *broken_by(bowline_client *client, uint64_t id)
 TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
 {
     enum { WAITING = 3 };
-    bowline_client *client = must_open(url);
+    bowline_client *client = must_open(redis->tcp_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
     bowline_client *others[WAITING];
@@ -40,13 +28,13 @@ TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
     uint64_t        fence = bowline_hold_fence(hold);
 
     for (int i = 0; i < WAITING; i++) {
-        others[i] = must_open(url);
+        others[i] = must_open(redis->tcp_url);
         queue_await_join(redis, &waiters[i], others[i], "x", i + 1);
     }
-    uint64_t id = show(client, "x").id;
+    uint64_t id = must_who(client, "x").id;
     assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
     assert_true(waiter_ends(&waiters[0]));
-    uint64_t next = show(client, "x").id;
+    uint64_t next = must_who(client, "x").id;
     assert_true(next != id);
     assert_non_null(strchr(broken_by(client, id), '@'));
     assert_string_equal(broken_by(client, next), "");
@@ -85,16 +73,16 @@ TEST(break_leaves_foreign_values_unchanged)
         "HSET bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTT 1",
         "SETBIT bowline:{x} 2000000 1",
     };
-    bowline_client *client = must_open(url);
+    bowline_client *client = must_open(redis->tcp_url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    uint64_t        id     = show(client, "x").id;
+    uint64_t        id     = must_who(client, "x").id;
 
     assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
     for (size_t i = 0; i < COUNT_OF(made); i++) {
         (void)server_ask(redis, "%s", made[i]);
         char *dump = strdup(server_ask(redis, "DUMP bowline:{x}"));
         assert_non_null(dump);
-        assert_true(show(client, "x").id == 0);
+        assert_true(must_who(client, "x").id == 0);
         assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, NULL), NULL);
         assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), dump);
         free(dump);
@@ -113,32 +101,22 @@ TEST(break_ends_a_hold_of_each_protocol_and_profile)
         "protocol=setnx-expire-watch&accept-risk=1",
         "profile=python-redis-lock&accept-risk=1",
     };
-    char with[300];
 
     for (size_t i = 0; i < COUNT_OF(variants); i++) {
         print_message("# %s\n", variants[i]);
-        (void)snprintf(with, sizeof with, "%s?%s", url, variants[i]);
-        bowline_client *client = must_open(with);
+        bowline_client *client = must_open_url("%s?%s", redis->tcp_url, variants[i]);
         bowline_hold   *hold   = must_acquire(client, "x");
         bowline_error   error  = { 0 };
-        uint64_t        id     = show(client, "x").id;
+        uint64_t        id     = must_who(client, "x").id;
         assert_true(id != 0);
         assert_status(BOWLINE_BUSY, bowline_break(client, "x", id + 1, &error), &error);
-        assert_int_equal(show(client, "x").held, 1);
+        assert_int_equal(must_who(client, "x").held, 1);
         assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
-        assert_int_equal(show(client, "x").held, 0);
+        assert_int_equal(must_who(client, "x").held, 0);
         (void)bowline_release(hold, NULL); /* the status depends on the protocol */
         (void)server_ask(redis, "FLUSHALL");
         bowline_close(client);
     }
 }
 
-static int start(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    (void)snprintf(url, sizeof url, "%s", redis->tcp_url);
-    return 0;
-}
-
-AROUND(start, stop_server)
+AROUND(start_server, stop_server)

@@ -90,9 +90,8 @@ TEST(acquire_is_busy_and_leaves_a_foreign_key_unchanged)
     bowline_client *client = open_with("?protocol=token");
 
     for (size_t i = 0; i < COUNT_OF(foreign_keys); i++) {
-        bowline_hold  *hold   = NULL;
-        bowline_error  error  = { 0 };
-        bowline_holder holder = { .size = sizeof holder };
+        bowline_hold *hold  = NULL;
+        bowline_error error = { 0 };
         (void)server_ask(redis, "%s", foreign_keys[i].command);
         const char *before = server_ask(redis, "DUMP bowline:{x}");
         const char *ends   = server_ask(redis, "PEXPIRETIME bowline:{x}");
@@ -100,7 +99,7 @@ TEST(acquire_is_busy_and_leaves_a_foreign_key_unchanged)
         if (foreign_keys[i].note != NULL && strstr(error.text, foreign_keys[i].note) == NULL)
             fail_msg("\"%s\" does not contain \"%s\"", error.text, foreign_keys[i].note);
         assert_status(BOWLINE_TIMEOUT, acquire_within(&hold, client, "x", 50, &error), &error);
-        assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
+        bowline_holder holder = must_who(client, "x");
         assert_int_equal(holder.held, 1);
         assert_int_equal(holder.foreign, foreign_keys[i].note != NULL ||
                                              holder.left_ms == INT64_MAX ||
@@ -156,15 +155,13 @@ TEST(extension_restores_the_expiry_of_the_key)
 {
     bowline_client *client = open_with("?lease=20s&renew=off");
     bowline_hold   *hold   = must_acquire(client, "x");
-    bowline_holder  holder = { .size = sizeof holder };
 
     (void)server_ask(redis, "PEXPIRE bowline:{x} 10000");
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 10000);
     for (int extends = 1; extends >= 0; extends--) {
         assert_string_equal(server_ask(redis, "PERSIST bowline:{x}"), "1");
-        assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, NULL), NULL);
-        assert_non_null(strstr(holder.note, "no expiry"));
+        assert_non_null(strstr(must_who(client, "x").note, "no expiry"));
         if (extends) {
             assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
             assert_in_range(atol(server_ask(redis, "PTTL bowline:{x}")), 1, 20000);
@@ -185,7 +182,6 @@ TEST(scripts_are_sent_again_after_script_flush)
 {
     bowline_client *client = open_with("?protocol=token");
     bowline_client *other  = must_open(redis->unix_url);
-    bowline_holder  holder = { .size = sizeof holder };
 
     for (int i = 0; i < 3; i++) {
         flush_scripts();
@@ -197,8 +193,7 @@ TEST(scripts_are_sent_again_after_script_flush)
         flush_scripts();
         assert_status(BOWLINE_BUSY, try_once(other, "script"), NULL);
         flush_scripts();
-        assert_status(BOWLINE_OK, bowline_who(other, "script", &holder, NULL), NULL);
-        assert_int_equal(holder.held, 1);
+        assert_int_equal(must_who(other, "script").held, 1);
         flush_scripts();
         must_release(hold);
         assert_false(is_on_server("bowline:{script}"));

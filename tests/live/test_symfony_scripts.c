@@ -183,13 +183,10 @@ TEST(symfony_readers_exclude_us_until_the_last_has_ended)
 
 TEST(symfony_holders_are_distinguished_from_readers)
 {
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error;
-
     expect_yes(SYMFONY_SAVE, A, LEASE_MS);
     (void)server_ask(redis, "PERSIST nightly"); /* the scores still end it */
     pass(SHORT_MS);
-    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    bowline_holder holder = must_who(client, "nightly");
     assert_int_equal(holder.held, 1);
     assert_int_equal(holder.foreign, 0);
     assert_int_not_equal(holder.id, 0);
@@ -197,14 +194,13 @@ TEST(symfony_holders_are_distinguished_from_readers)
     assert_string_equal(holder.note, "");
     expect_yes(SYMFONY_SAVE_READ, A, LEASE_MS);
     expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
-    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    holder = must_who(client, "nightly");
     assert_int_equal(holder.foreign, 1);
     assert_int_equal(holder.id, 0);
     assert_non_null(strstr(holder.note, "readers have it"));
     (void)server_ask(redis, "PERSIST nightly");
     pass(LEASE_MS);
-    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
-    assert_int_equal(holder.held, 0);
+    assert_int_equal(must_who(client, "nightly").held, 0);
     (void)server_ask(redis, "DEL nightly");
 }
 
@@ -311,13 +307,10 @@ TEST(symfony_repeated_command_changes_nothing)
 /* Before 5.2 it was a string: both refuse it. */
 TEST(symfony_string_of_an_old_version_is_busy)
 {
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error;
-
     (void)server_ask(redis, "SET nightly " A " PX 300000");
     assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
     expect_no(SYMFONY_SAVE, B, LEASE_MS);
-    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    bowline_holder holder = must_who(client, "nightly");
     assert_int_equal(holder.foreign, 1);
     assert_non_null(strstr(holder.note, "before 5.2"));
     assert_string_equal(server_ask(redis, "GET nightly"), A);

@@ -170,11 +170,9 @@ TEST(expired_timestamp_is_taken_over)
 static bowline_holder who(const form *f, const char *value, const char *more)
 {
     bowline_client *client = open_form(f);
-    bowline_holder  holder = { .size = sizeof holder };
-    bowline_error   error  = { 0 };
 
     set(f, value, more);
-    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    bowline_holder holder = must_who(client, "nightly");
     assert_int_equal(holder.held, 1);
     print_message("# %s%s: %s\n", value, more, holder.note);
     bowline_close(client);

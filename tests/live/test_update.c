@@ -8,7 +8,6 @@
 #include "tests/lib/suite.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 static bowline_client *client;
 

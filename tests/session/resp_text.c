@@ -118,9 +118,8 @@ void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
     size_t size = 0;
 
     while (*text != '\0' && size + BWL_TOKEN_MAX < RESP_TEXT_MAX) {
-        unsigned n         = 0;
-        int      end       = 0;
-        int      short_end = 0;
+        unsigned n   = 0;
+        int      end = 0;
         if (strncmp(text, "\\n", 2) == 0) {
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "\r\n");
             text += 2;
@@ -131,15 +130,13 @@ void resp_text_expand(char ret_text[RESP_TEXT_MAX], const char *text)
             size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", ID,
                                      token_of(client));
             text += 8;
-        } else if (sscanf(text, "<%u>%n", &n, &end) == 1 && end > 0 && n > 0 && n <= shown_count) {
-            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%s",
+        } else if (((sscanf(text, "<%u>%n", &n, &end) == 1 && end > 0) ||
+                    (sscanf(text, "<%u.>%n", &n, &end) == 1 && end > 0)) &&
+                   n > 0 && n <= shown_count) {
+            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s",
+                                     text[end - 2] == '.' ? SHORT : BWL_TOKEN_MAX,
                                      token_of(shown[n - 1]));
             text += end;
-        } else if (sscanf(text, "<%u.>%n", &n, &short_end) == 1 && short_end > 0 && n > 0 &&
-                   n <= shown_count) {
-            size += (size_t)snprintf(ret_text + size, RESP_TEXT_MAX - size, "%.*s", SHORT,
-                                     token_of(shown[n - 1]));
-            text += short_end;
         } else {
             ret_text[size++] = *text++;
         }
@@ -220,15 +217,10 @@ size_t resp_text_decode(char ret_text[RESP_TEXT_MAX], const char *bytes, size_t 
             name = script;
         else if (i > 0 && memchr(at, '@', length) != NULL)
             name = "USER@HOST"; /* user of the test */
-        const char *space = i > 0 ? " " : "";
-        if (name != NULL)
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", space, name);
-        else if (length == 0 || memchr(at, ' ', length) != NULL)
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s\"%.*s\"", space,
-                                     (int)length, at);
-        else
-            used +=
-                (size_t)snprintf(line + used, sizeof line - used, "%s%.*s", space, (int)length, at);
+        bool is_quoted = name == NULL && (length == 0 || memchr(at, ' ', length) != NULL);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s%s%.*s%s", i > 0 ? " " : "",
+                                 is_quoted ? "\"" : "", (int)(name != NULL ? strlen(name) : length),
+                                 name != NULL ? name : at, is_quoted ? "\"" : "");
         if (used >= sizeof line)
             abort();
         at += length + 2;

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { RESP_TEXT_MAX = 8192 };

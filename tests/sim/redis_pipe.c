@@ -18,7 +18,6 @@
  */
 #include "sim/redis/server.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

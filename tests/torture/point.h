@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 typedef enum fault_kind {
     FAULT_ERROR = 1, /* the call fails with this errno */

@@ -46,6 +46,16 @@ static bowline_hold *acquire(stage *s, bowline_client *client, int64_t wait_ms)
     return check_status(s, "acquire", status, MAY_ACQUIRE, &error) ? hold : NULL;
 }
 
+static bowline_operation *start_acquire(stage *s, bowline_client *client, int64_t wait_ms)
+{
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+    int                status =
+        bowline_acquire_start(&op, client, s->name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
+
+    return check_status(s, "acquire_start", status, MAY_ACQUIRE, &error) ? op : NULL;
+}
+
 static void release(stage *s, bowline_hold *hold)
 {
     bowline_error error = { 0 };
@@ -70,9 +80,7 @@ static void run_verbs(stage *s)
         if (hold == NULL)
             continue;
         visit_lock(s, hold);
-        error = (bowline_error){ 0 };
         (void)check_status(s, "extend", bowline_extend(hold, 0, &error), MAY_EXTEND, &error);
-        error = (bowline_error){ 0 };
         if (check_status(s, "who", bowline_who(client, s->name, &holder, &error), MAY_ASK,
                          &error) &&
             s->no_faults && !holder.held)
@@ -86,17 +94,12 @@ static void run_verbs(stage *s)
 /* A client that closes releases its holds and cancels its acquires. */
 static void run_close(stage *s)
 {
-    bowline_operation *op     = NULL;
-    bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
+    bowline_client *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;
     (void)acquire(s, client, BOWLINE_NO_WAIT);
-    (void)check_status(
-        s, "acquire_start",
-        bowline_acquire_start(&op, client, s->name, BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
-        MAY_ACQUIRE, &error);
+    (void)start_acquire(s, client, s->wait_ms);
     (void)bowline_dispatch(client, 0, NULL);
     bowline_close(client);
 }
@@ -172,39 +175,32 @@ static int finish_acquire(stage *s, bowline_hold **ret_hold, bowline_operation *
 
 static void run_async(stage *s)
 {
-    bowline_operation *op     = NULL;
-    bowline_hold      *hold   = NULL;
-    bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+    bowline_client *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;
     int fd = bowline_fd(client);
     if (fd < 0 && (fd != BOWLINE_SYSTEM && fd != BOWLINE_NOMEM))
         report_failure(s, "bowline_fd: %d", fd);
-    if (check_status(s, "acquire_start",
-                     bowline_acquire_start(&op, client, s->name,
-                                           BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
-                     MAY_ACQUIRE, &error)) {
+    bowline_operation *op = start_acquire(s, client, s->wait_ms);
+    if (op != NULL) {
         if (!dispatch_until_done(s, client, op))
             report_failure(s, "the acquire does not end");
         (void)finish_acquire(s, &hold, op, MAY_ACQUIRE);
     }
     if (hold != NULL) {
-        error = (bowline_error){ 0 };
         visit_lock(s, hold);
         if (check_status(s, "extend_start", bowline_extend_start(&op, hold, 0, &error),
                          MAY_EXTEND | MAY_ALWAYS, &error)) {
             (void)dispatch_until_done(s, client, op);
-            error = (bowline_error){ 0 };
             (void)check_status(s, "finish", bowline_finish(op, &error), MAY_EXTEND, &error);
         }
-        error = (bowline_error){ 0 };
         if (check_status(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS,
                          &error)) {
             if (!dispatch_until_done(s, client, op))
                 report_failure(s, "the release does not end");
-            error = (bowline_error){ 0 };
             (void)check_status(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
         }
     }
@@ -238,13 +234,12 @@ static bool take_events(stage *s, bowline_client *client, bowline_operation *con
 }
 
 /* A descriptor, or a documented status. */
-static void check_fd(stage *s, const char *call, int fd, const bowline_error *error)
+static void check_fd(stage *s, const char *call, int fd, bowline_error *error)
 {
     struct pollfd ready = { .fd = fd, .events = POLLIN };
 
-    if (fd < 0)
-        (void)check_status(s, call, fd, MAY_ALWAYS, error);
-    else if (poll(&ready, 1, 0) < 0 || (ready.revents & POLLNVAL) != 0)
+    if (check_status(s, call, fd < 0 ? fd : BOWLINE_OK, MAY_ALWAYS, error) &&
+        (poll(&ready, 1, 0) < 0 || (ready.revents & POLLNVAL) != 0))
         report_failure(s, "%s is no descriptor", call);
 }
 
@@ -257,11 +252,9 @@ static void release_by_events(stage *s, bowline_client *client, bowline_hold *ho
 
     check_fd(s, "hold_lost_fd", fd, &error);
     visit_lock(s, hold);
-    error = (bowline_error){ 0 };
     if (check_status(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS,
                      &error)) {
         (void)take_events(s, client, &op, 1);
-        error = (bowline_error){ 0 };
         (void)check_status(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
     }
 }
@@ -279,21 +272,14 @@ static void run_events(stage *s)
         return;
     int fd = bowline_wakeup_fd(client, &error);
     check_fd(s, "wakeup_fd", fd, &error);
-    error          = (bowline_error){ 0 };
     bool has_query = check_status(
         s, "who_start", bowline_who_start(&ops[0], client, s->name, &error), MAY_ALWAYS, &error);
-    error = (bowline_error){ 0 };
-    bool has_acquire =
-        check_status(s, "acquire_start",
-                     bowline_acquire_start(&ops[1], client, s->name,
-                                           BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
-                     MAY_ACQUIRE, &error);
-    (void)take_events(s, client, has_query ? ops : ops + 1, has_query + has_acquire);
-    error = (bowline_error){ 0 };
+    ops[1] = start_acquire(s, client, s->wait_ms);
+    (void)take_events(s, client, has_query ? ops : ops + 1, has_query + (ops[1] != NULL));
     if (has_query)
         (void)check_status(s, "who_finish", bowline_who_finish(&holder, ops[0], &error), MAY_ASK,
                            &error);
-    if (has_acquire)
+    if (ops[1] != NULL)
         (void)finish_acquire(s, &hold, ops[1], MAY_ACQUIRE);
     if (hold != NULL)
         release_by_events(s, client, hold);
@@ -303,19 +289,15 @@ static void run_events(stage *s)
 /* Another thread than the waiting one cancels the acquire. */
 static void run_cancel(stage *s)
 {
-    bowline_operation *op     = NULL;
-    bowline_error      error  = { 0 };
-    bowline_hold      *second = NULL;
-    bowline_client    *client = open_one(s, 0, LEASE_MS);
+    bowline_hold   *second = NULL;
+    bowline_client *client = open_one(s, 0, LEASE_MS);
 
     if (client == NULL)
         return;
-    bowline_hold *hold = acquire(s, client, BOWLINE_NO_WAIT);
-    s->may_be_busy     = true;
-    if (check_status(s, "acquire_start",
-                     bowline_acquire_start(&op, client, s->name,
-                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
-                     MAY_ACQUIRE, &error)) {
+    bowline_hold *hold    = acquire(s, client, BOWLINE_NO_WAIT);
+    s->may_be_busy        = true;
+    bowline_operation *op = start_acquire(s, client, BOWLINE_FOREVER);
+    if (op != NULL) {
         (void)bowline_operation_wait(op, 20, NULL);
         bowline_cancel(op);
         int status = finish_acquire(s, &second, op, MAY_ACQUIRE | MAY(BOWLINE_CANCELLED));

@@ -45,8 +45,9 @@ extern const size_t   scenarios_count;
 /* Prints a failed check, and counts it. */
 __attribute__((format(printf, 2, 3))) void report_failure(stage *s, const char *format, ...);
 
-/* Checks that the status is 0, or one of `may` with an error text; returns whether it is 0. */
-bool check_status(stage *s, const char *call, int status, uint32_t may, const bowline_error *error);
+/* Checks that the status is 0, or one of `may` with an error text; returns whether it is 0. Clears
+ * the error for the next call. */
+bool check_status(stage *s, const char *call, int status, uint32_t may, bowline_error *error);
 
 /* Checks that no other holder is inside. */
 void visit_lock(stage *s, bowline_hold *hold);

@@ -83,22 +83,25 @@ static bool is_false_busy(const stage *s, int status)
     return (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && !s->may_be_busy && !by_kernel;
 }
 
-bool check_status(stage *s, const char *call, int status, uint32_t may, const bowline_error *error)
+bool check_status(stage *s, const char *call, int status, uint32_t may, bowline_error *error)
 {
+    const bowline_error said = *error;
+
+    *error = (bowline_error){ 0 };
     if (status == BOWLINE_OK)
         return true;
     const char *name = bowline_status_name(status);
     if (status > 0 || status < -31 || (may & (1u << -status)) == 0)
-        report_failure(s, "%s: %s, which is not documented for it: %s", call, name, error->text);
+        report_failure(s, "%s: %s, which is not documented for it: %s", call, name, said.text);
     else if (s->no_faults &&
              !(s->may_be_busy && (MAY(BOWLINE_BUSY) | MAY(BOWLINE_CANCELLED)) & (1u << -status)))
-        report_failure(s, "%s: %s although no call fails: %s", call, name, error->text);
+        report_failure(s, "%s: %s although no call fails: %s", call, name, said.text);
     else if (is_false_busy(s, status))
-        report_failure(s, "%s: %s although the lock is free: %s", call, name, error->text);
-    if (error->status != status || error->text[0] == '\0' ||
-        strnlen(error->text, sizeof error->text) == sizeof error->text)
-        report_failure(s, "%s: %s with the error text of %d: \"%.244s\"", call, name, error->status,
-                       error->text);
+        report_failure(s, "%s: %s although the lock is free: %s", call, name, said.text);
+    if (said.status != status || said.text[0] == '\0' ||
+        strnlen(said.text, sizeof said.text) == sizeof said.text)
+        report_failure(s, "%s: %s with the error text of %d: \"%.244s\"", call, name, said.status,
+                       said.text);
     return false;
 }
 

@@ -178,17 +178,27 @@ static char          lock_name[PATH_SIZE];
 
 /* The lock of a case: the name "n", or the file "x"; and the kind of its directory. */
 typedef struct kind {
+    const char *of;
     const char *leaf;
     mode_t      mode;
     bool        is_remote;
+    uint32_t    permits; /* that all users ask for; 0: exclusive holds                         */
 } kind;
 
-static const kind name        = { "n", 0700, false };
-static const kind path        = { "x", 0700, false };
-static const kind shared      = { "n", 01777, false };
-static const kind shared_path = { "x", 01777, false };
-static const kind remote      = { "n", 0700, true };
-static const kind remote_path = { "x", 0700, true };
+static const kind name        = { "name", "n", 0700, false, 0 };
+static const kind path        = { "path", "x", 0700, false, 0 };
+static const kind shared      = { "shared", "n", 01777, false, 0 };
+static const kind shared_path = { "shared_path", "x", 01777, false, 0 };
+static const kind remote      = { "remote", "n", 0700, true, 0 };
+static const kind remote_path = { "remote_path", "x", 0700, true, 0 };
+static const kind permit = { "permit", "n", 0700, false, 1 }; /* of one: it excludes others, too */
+static const kind permit_path = { "permit_path", "x", 0700, false, 1 };
+
+/* What each user asks for.  0 permits: exclusive; limit 0: shared. */
+static struct {
+    uint32_t permits;
+    uint32_t limit;
+} asks[USERS];
 
 static inline int begin(void **state)
 {
@@ -200,7 +210,8 @@ static inline int begin(void **state)
     (void)snprintf(url, sizeof url, "file:%s", directory);
     (void)snprintf(lock_name, sizeof lock_name, "%s", k->leaf[0] == 'n' ? "n" : in(k->leaf));
     for (unsigned i = 0; i < USERS; i++) {
-        users[i] = (user){ .client = must_open(url) };
+        users[i]        = (user){ .client = must_open(url) };
+        asks[i].permits = asks[i].limit = k->permits;
         assert_true(bowline_fd(users[i].client) >= 0); /* opens the descriptors of its loop */
     }
     return 0;
@@ -232,11 +243,22 @@ static inline int run_user(unsigned i)
     return bowline_acquire_finish(&u->hold, ended, &error);
 }
 
+static inline bowline_acquire_options options_of(unsigned i, int64_t wait_ms)
+{
+    bowline_acquire_options o = BOWLINE_ACQUIRE_INIT;
+
+    o.wait_ms = wait_ms;
+    o.mode    = asks[i].permits == 0 ? BOWLINE_EXCLUSIVE : BOWLINE_SHARED + (asks[i].limit > 0);
+    o.permits = asks[i].limit > 0 ? asks[i].permits : 0;
+    o.limit   = asks[i].limit;
+    return o;
+}
+
 /* Starts to wait for the lock. */
 static inline int start_acquire(unsigned i)
 {
-    int status = bowline_acquire_start(&users[i].acquiring, users[i].client, lock_name,
-                                       BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
+    bowline_acquire_options o = options_of(i, BOWLINE_FOREVER);
+    int status = bowline_acquire_start(&users[i].acquiring, users[i].client, lock_name, &o, &error);
 
     assert_status(BOWLINE_OK, status, &error);
     return run_user(i);
@@ -245,9 +267,9 @@ static inline int start_acquire(unsigned i)
 /* Tries once without waiting, and releases the lock if it was acquired. */
 static inline int once(unsigned i)
 {
-    bowline_hold *hold   = NULL;
-    int           status = bowline_acquire(&hold, users[i].client, lock_name,
-                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), &error);
+    bowline_acquire_options o      = options_of(i, BOWLINE_NO_WAIT);
+    bowline_hold           *hold   = NULL;
+    int                     status = bowline_acquire(&hold, users[i].client, lock_name, &o, &error);
 
     if (status == BOWLINE_OK)
         assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
@@ -332,9 +354,16 @@ static inline unsigned count_descriptors_later(void)
     return count_descriptors();
 }
 
-/* Adds test_NAME, which runs in a directory of this kind. */
-#define TEST_OF(kind, name)                                               \
-    __attribute__((constructor)) static void add_##name##_of_##kind(void) \
-    {                                                                     \
-        suite_add_row("test_" #name " of " #kind, test_##name, &kind);    \
-    }
+/* A test of each of these kinds: the kind is its state. */
+#define TEST_OF(name, ...)                                                                     \
+    static void                              test_##name(void **state);                        \
+    __attribute__((constructor)) static void add_##name(void)                                  \
+    {                                                                                          \
+        static const kind *const kinds[] = { __VA_ARGS__ };                                    \
+        static char              labels[COUNT_OF(kinds)][120];                                 \
+        for (size_t i = 0; i < COUNT_OF(kinds); i++) {                                         \
+            (void)snprintf(labels[i], sizeof labels[i], "test_%s of %s", #name, kinds[i]->of); \
+            suite_add_row(labels[i], test_##name, kinds[i]);                                   \
+        }                                                                                      \
+    }                                                                                          \
+    static void test_##name(void **state)

@@ -4,7 +4,6 @@
 #include "bench/duel/turns.h"
 #include "tests/lib/suite.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

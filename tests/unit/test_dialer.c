@@ -6,8 +6,6 @@
 #include "tests/lib/suite.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/un.h>
 #include <unistd.h>
 

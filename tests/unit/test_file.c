@@ -5,15 +5,17 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
+FIXTURE(begin, end)
+
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-static void test_try_once_overtakes_nobody(void **state)
+TEST_OF(try_once_overtakes_nobody, &name, &permit, &path)
 {
     char before[32] = "";
     char after[32]  = "";
 
     (void)takes(0);
-    int fd = open_in(*state == &name ? "n" : "x.bowline");
+    int fd = open_in(((const kind *)*state)->leaf[0] == 'n' ? "n" : "x.bowline");
     assert_int_equal(pread(fd, before, 26, 0), 26);
     assert_int_equal(once(1), BOWLINE_BUSY);
     assert_non_null(strstr(error.text, "pid"));
@@ -32,7 +34,7 @@ static void leave_0(void)
     leave(0);
 }
 
-static void test_release_during_a_join_is_not_missed(void **state)
+TEST_OF(release_during_a_join_is_not_missed, &name, &permit, &path, &shared)
 {
     bool has_left = true;
 
@@ -53,7 +55,7 @@ static void test_release_during_a_join_is_not_missed(void **state)
 }
 
 /* The numbers in the lock file, and the fence of the next holder.  0: the acquire is refused. */
-static void test_fence_is_above_the_numbers_in_the_file(void **state)
+TEST_OF(fence_is_above_the_numbers_in_the_file, &name)
 {
     static const uint64_t ahead = UINT64_C(4000000000000000); /* the year 2096 */
     static const uint64_t last  = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
@@ -89,7 +91,7 @@ static void test_fence_is_above_the_numbers_in_the_file(void **state)
 }
 
 /* The counter was set back while the holder of the last ticket exists. */
-static void test_no_ticket_is_above_the_last(void **state)
+TEST_OF(no_ticket_is_above_the_last, &name)
 {
     const uint64_t last   = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
     const uint64_t less   = last - 1;
@@ -108,7 +110,7 @@ static void test_no_ticket_is_above_the_last(void **state)
     (void)close(fd);
 }
 
-static void test_counter_set_back_gives_no_ticket_twice(void **state)
+TEST_OF(counter_set_back_gives_no_ticket_twice, &name, &permit)
 {
     const uint64_t zero = 0;
     int            fd   = open_in("n");
@@ -126,7 +128,7 @@ static void test_counter_set_back_gives_no_ticket_twice(void **state)
     (void)close(fd);
 }
 
-static void test_try_once_does_not_trust_a_broken_counter(void **state)
+TEST_OF(try_once_does_not_trust_a_broken_counter, &name)
 {
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
@@ -139,7 +141,7 @@ static void test_try_once_does_not_trust_a_broken_counter(void **state)
 }
 
 /* A process that is stopped while it draws a ticket. */
-static void test_latch_of_a_stopped_process_does_not_block(void **state)
+TEST_OF(latch_of_a_stopped_process_does_not_block, &name, &permit)
 {
     struct flock latch = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62 };
     int          fd    = open_in("n");
@@ -158,7 +160,7 @@ static void test_latch_of_a_stopped_process_does_not_block(void **state)
 
 /* ---- other locks on the file ----------------------------------------------------------------- */
 
-static void test_flock_and_bowline_exclude_each_other(void **state)
+TEST_OF(flock_and_bowline_exclude_each_other, &name, &path)
 {
     int fd = open(in(((const kind *)*state)->leaf), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
 
@@ -180,7 +182,7 @@ static void test_flock_and_bowline_exclude_each_other(void **state)
     (void)close(fd);
 }
 
-static void test_named_file_is_never_written(void **state)
+TEST_OF(named_file_is_never_written, &path)
 {
     static const struct timespec long_ago[2] = { { 1000, 0 }, { 1000, 0 } };
     struct stat                  st;
@@ -206,7 +208,7 @@ static void lock_all_by_fcntl(void *arg)
         _exit(1);
 }
 
-static void test_record_lock_on_the_lock_file_excludes(void **state)
+TEST_OF(record_lock_on_the_lock_file_excludes, &name)
 {
     pid_t child = start_child(lock_all_by_fcntl, "n");
 
@@ -219,7 +221,7 @@ static void test_record_lock_on_the_lock_file_excludes(void **state)
 
 /* ---- files that are replaced ----------------------------------------------------------------- */
 
-static void test_waiter_of_a_removed_file_joins_the_new_one(void **state)
+TEST_OF(waiter_of_a_removed_file_joins_the_new_one, &name, &permit)
 {
     (void)takes(0);
     waits(1);
@@ -235,7 +237,7 @@ static void test_waiter_of_a_removed_file_joins_the_new_one(void **state)
     assert_true(exists("n"));
 }
 
-static void test_either_file_of_a_path_may_be_replaced(void **state)
+TEST_OF(either_file_of_a_path_may_be_replaced, &path)
 {
     uint64_t fence = takes(0);
     assert_int_equal(unlink(in("x.bowline")), 0);
@@ -252,7 +254,7 @@ static void test_either_file_of_a_path_may_be_replaced(void **state)
     assert_true(gets(2) > next);
 }
 
-static void test_waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
+TEST_OF(waiter_notices_that_either_file_of_a_path_was_replaced, &path, &permit_path)
 {
     static const char *const leaves[] = { "x", "x.bowline" };
 
@@ -267,7 +269,7 @@ static void test_waiter_notices_that_either_file_of_a_path_was_replaced(void **s
     }
 }
 
-static void test_lock_directory_that_was_replaced_is_opened_again(void **state)
+TEST_OF(lock_directory_that_was_replaced_is_opened_again, &name)
 {
     assert_int_equal(rmdir(directory), 0);
     expect_refused(once(0), "does not exist");
@@ -284,7 +286,7 @@ static void nothing(void *arg)
 }
 
 /* The child has copies of all descriptors, so a close is not noticed and does not unlock. */
-static void test_release_ends_the_hold_in_children_too(void **state)
+TEST_OF(release_ends_the_hold_in_children_too, &name, &permit, &path, &shared)
 {
     (void)takes(0);
     waits(1);
@@ -316,7 +318,7 @@ static void close_on_exec(void *arg)
     }
 }
 
-static void test_hold_outlives_its_process_in_a_child(void **state)
+TEST_OF(hold_outlives_its_process_in_a_child, &name, &path, &shared)
 {
     const kind *k = *state;
     fds         passed;
@@ -356,14 +358,14 @@ static int acquire_without_standard_files(void *arg)
     return 0;
 }
 
-static void test_lock_file_is_never_a_standard_file(void **state)
+TEST_OF(lock_file_is_never_a_standard_file, &name, &path)
 {
     assert_int_equal(in_child(acquire_without_standard_files, NULL), 0);
 }
 
 /* ---- URLs ------------------------------------------------------------------------------------ */
 
-static void test_urls(void **state)
+TEST_OF(urls, &name)
 {
     static const struct {
         const char *scheme;
@@ -402,33 +404,3 @@ static void test_urls(void **state)
     assert_int_equal(holder.held, 0);
     bowline_close(client);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, try_once_overtakes_nobody)
-TEST_OF(path, try_once_overtakes_nobody)
-TEST_OF(name, release_during_a_join_is_not_missed)
-TEST_OF(path, release_during_a_join_is_not_missed)
-TEST_OF(shared, release_during_a_join_is_not_missed)
-TEST_OF(name, fence_is_above_the_numbers_in_the_file)
-TEST_OF(name, no_ticket_is_above_the_last)
-TEST_OF(name, counter_set_back_gives_no_ticket_twice)
-TEST_OF(name, try_once_does_not_trust_a_broken_counter)
-TEST_OF(name, latch_of_a_stopped_process_does_not_block)
-TEST_OF(name, flock_and_bowline_exclude_each_other)
-TEST_OF(path, flock_and_bowline_exclude_each_other)
-TEST_OF(path, named_file_is_never_written)
-TEST_OF(name, record_lock_on_the_lock_file_excludes)
-TEST_OF(name, waiter_of_a_removed_file_joins_the_new_one)
-TEST_OF(path, either_file_of_a_path_may_be_replaced)
-TEST_OF(path, waiter_notices_that_either_file_of_a_path_was_replaced)
-TEST_OF(name, lock_directory_that_was_replaced_is_opened_again)
-TEST_OF(name, release_ends_the_hold_in_children_too)
-TEST_OF(path, release_ends_the_hold_in_children_too)
-TEST_OF(shared, release_ends_the_hold_in_children_too)
-TEST_OF(name, hold_outlives_its_process_in_a_child)
-TEST_OF(path, hold_outlives_its_process_in_a_child)
-TEST_OF(shared, hold_outlives_its_process_in_a_child)
-TEST_OF(name, lock_file_is_never_a_standard_file)
-TEST_OF(path, lock_file_is_never_a_standard_file)
-TEST_OF(name, urls)

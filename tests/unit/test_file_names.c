@@ -123,58 +123,6 @@ TEST(new_files_are_as_shared_as_their_directory)
     PLAY(rows);
 }
 
-/* A file that root creates in the directory of another user belongs to that user, and to its group
- * if the group may write. */
-static void test_files_of_root_belong_to_the_owner_of_the_directory(void **state)
-{
-    struct stat st;
-
-    needs_root();
-    for (unsigned group_writes = 0; group_writes < 2; group_writes++) {
-        do_steps(group_writes ? "o . 65534;m . 770" : "o . 65534;m . 755");
-        for (unsigned i = 0; i < USERS; i++) {
-            bowline_close(users[i].client);
-            users[i].client = must_open(url);
-        }
-        assert_int_equal(once(0), BOWLINE_OK);
-        assert_int_equal(stat(in("n"), &st), 0);
-        assert_int_equal(st.st_uid, NOBODY);
-        assert_int_equal(st.st_gid, group_writes ? NOBODY : (int)getegid());
-        assert_int_equal(st.st_mode & 0777, group_writes ? 0664 : 0644);
-        assert_int_equal(unlink(in("n")), 0);
-    }
-}
-
-static bool named_too_early;
-
-/* Replaces the call of the C library. */
-int fchmod(int fd, mode_t mode)
-{
-    named_too_early = named_too_early || exists("n");
-    return (int)syscall(SYS_fchmod, fd, mode);
-}
-
-/* Another user may open the file as soon as it has a name. */
-static void test_new_file_is_shared_before_it_has_a_name(void **state)
-{
-    (void)umask(077);
-    assert_int_equal(once(0), BOWLINE_OK);
-    assert_int_equal(mode_of("n"), 0666);
-    assert_false(named_too_early);
-}
-
-static void make_n(void)
-{
-    (void)close(open_in("n"));
-}
-
-static void test_file_that_another_process_makes_meanwhile_is_used(void **state)
-{
-    disturbance = (struct disturbance){ .of = OPEN, .after = 1, .before = make_n };
-    assert_int_equal(once(0), BOWLINE_OK);
-    assert_null(disturbance.before);
-}
-
 /* ---- files that are refused ------------------------------------------------------------------ */
 
 TEST(foreign_files_are_refused)
@@ -306,8 +254,64 @@ static int open_own_as_nobody(void *arg)
                : 2;
 }
 
+/* ---- with users ------------------------------------------------------------------------------ */
+
+FIXTURE(begin, end)
+
+/* A file that root creates in the directory of another user belongs to that user, and to its group
+ * if the group may write. */
+TEST_OF(files_of_root_belong_to_the_owner_of_the_directory, &name)
+{
+    struct stat st;
+
+    needs_root();
+    for (unsigned group_writes = 0; group_writes < 2; group_writes++) {
+        do_steps(group_writes ? "o . 65534;m . 770" : "o . 65534;m . 755");
+        for (unsigned i = 0; i < USERS; i++) {
+            bowline_close(users[i].client);
+            users[i].client = must_open(url);
+        }
+        assert_int_equal(once(0), BOWLINE_OK);
+        assert_int_equal(stat(in("n"), &st), 0);
+        assert_int_equal(st.st_uid, NOBODY);
+        assert_int_equal(st.st_gid, group_writes ? NOBODY : (int)getegid());
+        assert_int_equal(st.st_mode & 0777, group_writes ? 0664 : 0644);
+        assert_int_equal(unlink(in("n")), 0);
+    }
+}
+
+static bool named_too_early;
+
+/* Replaces the call of the C library. */
+int fchmod(int fd, mode_t mode)
+{
+    named_too_early = named_too_early || exists("n");
+    return (int)syscall(SYS_fchmod, fd, mode);
+}
+
+/* Another user may open the file as soon as it has a name. */
+TEST_OF(new_file_is_shared_before_it_has_a_name, &shared)
+{
+    (void)umask(077);
+    assert_int_equal(once(0), BOWLINE_OK);
+    assert_int_equal(mode_of("n"), 0666);
+    assert_false(named_too_early);
+}
+
+static void make_n(void)
+{
+    (void)close(open_in("n"));
+}
+
+TEST_OF(file_that_another_process_makes_meanwhile_is_used, &name)
+{
+    disturbance = (struct disturbance){ .of = OPEN, .after = 1, .before = make_n };
+    assert_int_equal(once(0), BOWLINE_OK);
+    assert_null(disturbance.before);
+}
+
 /* A file of another user in the private directory, which only root can enter. */
-static void test_private_directory_with_a_fault_is_refused_with_its_reason(void **state)
+TEST_OF(private_directory_with_a_fault_is_refused_with_its_reason, &name)
 {
     static bwl_file_directory d = { .is_private = true };
     bwl_fault                 fault;
@@ -330,10 +334,3 @@ static void test_private_directory_with_a_fault_is_refused_with_its_reason(void 
     bwl_file_path_free(&files);
     bwl_file_directory_close(&d);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, files_of_root_belong_to_the_owner_of_the_directory)
-TEST_OF(shared, new_file_is_shared_before_it_has_a_name)
-TEST_OF(name, file_that_another_process_makes_meanwhile_is_used)
-TEST_OF(name, private_directory_with_a_fault_is_refused_with_its_reason)

@@ -5,7 +5,9 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
-/* See file.c: without a holder for PATIENCE_MS, the flock is then found free three times for
+FIXTURE(begin, end)
+
+/* See queue_node.h: without a holder for PATIENCE_MS, the flock is then found free three times for
  * each waiter in front, at intervals of 250 ms.  A check comes at most 128 ms late. */
 enum { PATIENCE_MS = 1000, SIGHTINGS_MS = 3 * 250, LATE_MS = 4 * 128 };
 
@@ -18,7 +20,7 @@ static void stop_1(void)
     leave(0);
 }
 
-static void test_stopped_waiter_is_overtaken_and_joins_again(void **state)
+TEST_OF(stopped_waiter_is_overtaken_and_joins_again, &name, &permit, &path)
 {
     stop_1();
     int64_t took_ms = gets_eventually(2);
@@ -31,7 +33,7 @@ static void test_stopped_waiter_is_overtaken_and_joins_again(void **state)
 }
 
 /* No user waits for the same stopped waiter twice: neither those behind it nor a newcomer. */
-static void test_stopped_waiter_costs_the_patience_once(void **state)
+TEST_OF(stopped_waiter_costs_the_patience_once, &name, &permit)
 {
     (void)takes(0);
     waits(1);
@@ -52,7 +54,7 @@ static void test_stopped_waiter_costs_the_patience_once(void **state)
     (void)gets(0);
 }
 
-static void test_each_stopped_waiter_in_front_costs_sightings(void **state)
+TEST_OF(each_stopped_waiter_in_front_costs_sightings, &name, &permit)
 {
     (void)takes(0);
     waits(1);
@@ -66,7 +68,7 @@ static void test_each_stopped_waiter_in_front_costs_sightings(void **state)
     still_waits(2);
 }
 
-static void test_long_hold_is_not_overtaken(void **state)
+TEST_OF(long_hold_is_not_overtaken, &name, &permit)
 {
     (void)takes(0);
     waits(1);
@@ -82,7 +84,7 @@ static void test_long_hold_is_not_overtaken(void **state)
 }
 
 /* A holder by flock(2) alone is in no queue, but the first waiter is not stopped. */
-static void test_long_flock_is_not_overtaken(void **state)
+TEST_OF(long_flock_is_not_overtaken, &name, &permit)
 {
     int fd = open_in("n");
 
@@ -99,7 +101,7 @@ static void test_long_flock_is_not_overtaken(void **state)
     (void)gets(0);
 }
 
-static void test_stopped_first_waiter_behind_a_flock_is_overtaken(void **state)
+TEST_OF(stopped_first_waiter_behind_a_flock_is_overtaken, &name, &permit)
 {
     int fd = open_in("n");
 
@@ -112,7 +114,7 @@ static void test_stopped_first_waiter_behind_a_flock_is_overtaken(void **state)
 }
 
 /* The flock is free repeatedly, but never for long: a running waiter would have taken it. */
-static void test_stopped_waiter_is_detected_between_flocks(void **state)
+TEST_OF(stopped_waiter_is_detected_between_flocks, &name, &permit)
 {
     int status = PENDING;
     int fd     = open_in("n");
@@ -131,7 +133,7 @@ static void test_stopped_waiter_is_detected_between_flocks(void **state)
 }
 
 /* Between two checks the lock may have been taken and released. */
-static void test_hold_meanwhile_restarts_the_patience(void **state)
+TEST_OF(hold_meanwhile_restarts_the_patience, &name, &permit)
 {
     (void)takes(0);
     waits(1);
@@ -155,7 +157,7 @@ static int64_t next_look(unsigned i)
 
 /* Another waiter that checks at the same time has the flock for a moment.  The client checks again
  * soon, but only once, because it may be a holder.  After the flock was free, this starts again. */
-static void test_busy_flock_is_checked_again_soon_but_once(void **state)
+TEST_OF(busy_flock_is_checked_again_soon_but_once, &name, &permit)
 {
     int     fd      = open_in("n");
     int64_t idle_ms = 0;
@@ -196,7 +198,7 @@ static void grant_to_another(void)
 
 /* The waiter is stopped between its check and its flock.  Its ticket is lower than one that was
  * granted meanwhile, so a store would reject its writes. */
-static void test_waiter_stopped_before_its_flock_takes_a_new_ticket(void **state)
+TEST_OF(waiter_stopped_before_its_flock_takes_a_new_ticket, &name, &permit)
 {
     granted_meanwhile = takes(0) + 7;
     waits(1);
@@ -205,17 +207,3 @@ static void test_waiter_stopped_before_its_flock_takes_a_new_ticket(void **state
     assert_true(gets(1) > granted_meanwhile);
     assert_null(disturbance.before);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, stopped_waiter_is_overtaken_and_joins_again)
-TEST_OF(path, stopped_waiter_is_overtaken_and_joins_again)
-TEST_OF(name, stopped_waiter_costs_the_patience_once)
-TEST_OF(name, each_stopped_waiter_in_front_costs_sightings)
-TEST_OF(name, long_hold_is_not_overtaken)
-TEST_OF(name, long_flock_is_not_overtaken)
-TEST_OF(name, stopped_first_waiter_behind_a_flock_is_overtaken)
-TEST_OF(name, stopped_waiter_is_detected_between_flocks)
-TEST_OF(name, hold_meanwhile_restarts_the_patience)
-TEST_OF(name, busy_flock_is_checked_again_soon_but_once)
-TEST_OF(name, waiter_stopped_before_its_flock_takes_a_new_ticket)

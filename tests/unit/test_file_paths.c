@@ -89,7 +89,9 @@ TEST(links_of_the_owner_of_root_and_of_the_process_are_followed)
     PLAY(rows);
 }
 
-static void test_link_of_another_user_is_not_the_file_that_is_locked(void **state)
+FIXTURE(begin, end)
+
+TEST_OF(link_of_another_user_is_not_the_file_that_is_locked, &path)
 {
     needs_root();
     (void)takes(0);
@@ -102,7 +104,7 @@ static void test_link_of_another_user_is_not_the_file_that_is_locked(void **stat
 }
 
 /* As many links as the kernel follows, and no more. */
-static void test_forty_links_are_followed(void **state)
+TEST_OF(forty_links_are_followed, &path)
 {
     char step[32];
 
@@ -121,7 +123,7 @@ static void test_forty_links_are_followed(void **state)
 
 /* A link and the rest of the path together are as long as a path may be, or longer; likewise an
  * entry. */
-static void test_path_that_a_link_makes_too_long_is_an_error(void **state)
+TEST_OF(path_that_a_link_makes_too_long_is_an_error, &path)
 {
     char target[PATH_MAX];
 
@@ -144,7 +146,7 @@ static void replace_d(void)
 }
 
 /* Its entry is not that of the directory at the end of the path. */
-static void test_directory_that_is_moved_during_the_walk_is_missing(void **state)
+TEST_OF(directory_that_is_moved_during_the_walk_is_missing, &path)
 {
     do_steps("d d");
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d/."));
@@ -154,7 +156,7 @@ static void test_directory_that_is_moved_during_the_walk_is_missing(void **state
     assert_int_equal(once(0), BOWLINE_OK);
 }
 
-static void test_relative_path_starts_in_the_directory_of_the_call(void **state)
+TEST_OF(relative_path_starts_in_the_directory_of_the_call, &path)
 {
     (void)snprintf(lock_name, sizeof lock_name, "./x");
     assert_int_equal(chdir(directory), 0);
@@ -166,11 +168,3 @@ static void test_relative_path_starts_in_the_directory_of_the_call(void **state)
     (void)gets(1);
     assert_true(exists("x"));
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(path, link_of_another_user_is_not_the_file_that_is_locked)
-TEST_OF(path, forty_links_are_followed)
-TEST_OF(path, path_that_a_link_makes_too_long_is_an_error)
-TEST_OF(path, directory_that_is_moved_during_the_walk_is_missing)
-TEST_OF(path, relative_path_starts_in_the_directory_of_the_call)

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+FIXTURE(begin, end)
+
 enum { BYTES = 512, HEAD = 26 };
 
 static uint64_t ticket_at(const unsigned char *bytes)
@@ -43,7 +45,7 @@ static bowline_client *client_of(const char *program)
 /* ---- the format ------------------------------------------------------------------------------ */
 
 /* Other versions read the format: it must not change by accident. */
-static void test_format_is_as_documented_in_the_header(void **state)
+TEST_OF(format_is_as_documented_in_the_header, &name)
 {
     unsigned char   bytes[BYTES];
     char            wanted[BYTES];
@@ -84,7 +86,7 @@ static void test_format_is_as_documented_in_the_header(void **state)
 }
 
 /* The longest text fits in its encoding, and a shorter record leaves none of it. */
-static void test_longest_record_is_replaced_by_a_shorter_one(void **state)
+TEST_OF(longest_record_is_replaced_by_a_shorter_one, &name)
 {
     unsigned char   bytes[BYTES];
     char            program[64];
@@ -134,7 +136,7 @@ static const struct {
     { "12345678bowline 1", 17, false },
 };
 
-static void test_other_files_are_not_touched(void **state)
+TEST_OF(other_files_are_not_touched, &name)
 {
     char         bytes[BYTES + 1];
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -158,7 +160,7 @@ static void test_other_files_are_not_touched(void **state)
     }
 }
 
-static void test_waiter_is_refused_when_the_file_becomes_a_foreign_one(void **state)
+TEST_OF(waiter_is_refused_when_the_file_becomes_a_foreign_one, &name)
 {
     (void)takes(0);
     waits(1);
@@ -183,7 +185,7 @@ static int once_with_room(rlim_t bytes)
 
 /* A part of the head would make the file look like a foreign file: it is removed.  A whole head
  * stays, because another process may have read its ticket. */
-static void test_part_of_a_head_is_removed(void **state)
+TEST_OF(part_of_a_head_is_removed, &name)
 {
     uint64_t first = takes(0); /* the clock is stopped: the first ticket of any file */
     leave(0);
@@ -195,7 +197,7 @@ static void test_part_of_a_head_is_removed(void **state)
     }
 }
 
-static void test_writes_continue_after_signals_and_short_writes(void **state)
+TEST_OF(writes_continue_after_signals_and_short_writes, &name)
 {
     bowline_holder holder = { .size = sizeof holder };
 
@@ -208,7 +210,7 @@ static void test_writes_continue_after_signals_and_short_writes(void **state)
     assert_string_not_equal(holder.program, "");
 }
 
-static void test_failed_write_leaves_an_old_head_unchanged(void **state)
+TEST_OF(failed_write_leaves_an_old_head_unchanged, &name)
 {
     uint64_t fence = takes(0);
     leave(0);
@@ -224,13 +226,3 @@ static void test_failed_write_leaves_an_old_head_unchanged(void **state)
         leave(1);
     }
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, format_is_as_documented_in_the_header)
-TEST_OF(name, longest_record_is_replaced_by_a_shorter_one)
-TEST_OF(name, other_files_are_not_touched)
-TEST_OF(name, waiter_is_refused_when_the_file_becomes_a_foreign_one)
-TEST_OF(name, part_of_a_head_is_removed)
-TEST_OF(name, writes_continue_after_signals_and_short_writes)
-TEST_OF(name, failed_write_leaves_an_old_head_unchanged)

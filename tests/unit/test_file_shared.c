@@ -6,6 +6,8 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
+FIXTURE(begin, end)
+
 static void remove_files(void)
 {
     static const char *const leaves[] = { "n", "x", "x.bowline" };
@@ -24,7 +26,7 @@ static bowline_holder who(void)
 
 /* ---- a shared directory ---------------------------------------------------------------------- */
 
-static void test_lock_is_held_though_its_file_was_removed(void **state)
+TEST_OF(lock_is_held_though_its_file_was_removed, &shared, &shared_path)
 {
     assert_int_equal(who().held, 0);
     (void)takes(0);
@@ -48,7 +50,7 @@ static void test_lock_is_held_though_its_file_was_removed(void **state)
     assert_int_equal(once(2), BOWLINE_OK);
 }
 
-static void test_waiter_of_a_removed_file_does_not_get_it(void **state)
+TEST_OF(waiter_of_a_removed_file_does_not_get_it, &shared, &shared_path)
 {
     (void)takes(0);
     waits(1);
@@ -60,7 +62,7 @@ static void test_waiter_of_a_removed_file_does_not_get_it(void **state)
     (void)gets_eventually(1);
 }
 
-static void test_each_name_has_its_own_mark(void **state)
+TEST_OF(each_name_has_its_own_mark, &shared)
 {
     static const char *const names[] = { "m", "", "nightly/1" };
 
@@ -86,7 +88,7 @@ static void set_other_mark(void)
     assert_int_equal(syscall(SYS_fcntl, other_mark, F_OFD_SETLK, &range), 0);
 }
 
-static void test_mark_that_two_set_at_once_belongs_to_neither(void **state)
+TEST_OF(mark_that_two_set_at_once_belongs_to_neither, &shared)
 {
     struct flock theirs = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
@@ -102,7 +104,7 @@ static void test_mark_that_two_set_at_once_belongs_to_neither(void **state)
 }
 
 /* A mark that is set for a moment would keep out another user that sets one. */
-static void test_mark_of_another_user_is_only_read(void **state)
+TEST_OF(mark_of_another_user_is_only_read, &shared)
 {
     (void)takes(0);
     remove_files();
@@ -112,7 +114,7 @@ static void test_mark_of_another_user_is_only_read(void **state)
     assert_int_equal(marks_set, 0);
 }
 
-static void test_mark_that_cannot_be_set_is_an_error(void **state)
+TEST_OF(mark_that_cannot_be_set_is_an_error, &shared)
 {
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = ENOLCK };
     expect_refused(start_acquire(0), "cannot lock");
@@ -121,7 +123,7 @@ static void test_mark_that_cannot_be_set_is_an_error(void **state)
 }
 
 /* No other user can remove files there: a mark would cost two system calls without need. */
-static void test_private_directory_has_no_marks(void **state)
+TEST_OF(private_directory_has_no_marks, &name)
 {
     (void)takes(0);
     remove_files();
@@ -146,7 +148,7 @@ static void take_and_stay(void *arg)
         _exit(1);
 }
 
-static void test_users_of_the_system_exclude_each_other(void **state)
+TEST_OF(users_of_the_system_exclude_each_other, &shared)
 {
     struct stat st;
 
@@ -168,7 +170,7 @@ static void test_users_of_the_system_exclude_each_other(void **state)
 
 /* ---- a network file system ------------------------------------------------------------------- */
 
-static void test_remote_file_is_polled(void **state)
+TEST_OF(remote_file_is_polled, &remote, &remote_path)
 {
     (void)takes(0);
     waits(1);
@@ -185,7 +187,7 @@ static void test_remote_file_is_polled(void **state)
 }
 
 /* There the queue alone excludes, so no waiter can be overtaken. */
-static void test_remote_name_is_held_without_flock(void **state)
+TEST_OF(remote_name_is_held_without_flock, &remote)
 {
     int fd = open_in("n");
 
@@ -202,7 +204,7 @@ static void test_remote_name_is_held_without_flock(void **state)
     (void)close(fd);
 }
 
-static void test_remote_path_is_flocked(void **state)
+TEST_OF(remote_path_is_flocked, &remote_path)
 {
     int fd = open_in("x");
 
@@ -217,28 +219,10 @@ static void test_remote_path_is_flocked(void **state)
 }
 
 /* The locks of the directory may be those of another machine too, or not exist. */
-static void test_remote_directory_has_no_marks(void **state)
+TEST_OF(remote_directory_has_no_marks, &remote_path)
 {
     assert_int_equal(chmod(directory, 01777), 0);
     (void)takes(0);
     remove_files();
     assert_int_equal(once(1), BOWLINE_OK);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(shared, lock_is_held_though_its_file_was_removed)
-TEST_OF(shared_path, lock_is_held_though_its_file_was_removed)
-TEST_OF(shared, waiter_of_a_removed_file_does_not_get_it)
-TEST_OF(shared_path, waiter_of_a_removed_file_does_not_get_it)
-TEST_OF(shared, each_name_has_its_own_mark)
-TEST_OF(shared, mark_that_two_set_at_once_belongs_to_neither)
-TEST_OF(shared, mark_of_another_user_is_only_read)
-TEST_OF(shared, mark_that_cannot_be_set_is_an_error)
-TEST_OF(name, private_directory_has_no_marks)
-TEST_OF(shared, users_of_the_system_exclude_each_other)
-TEST_OF(remote, remote_file_is_polled)
-TEST_OF(remote_path, remote_file_is_polled)
-TEST_OF(remote, remote_name_is_held_without_flock)
-TEST_OF(remote_path, remote_path_is_flocked)
-TEST_OF(remote_path, remote_directory_has_no_marks)

@@ -6,6 +6,8 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
+FIXTURE(begin, end)
+
 /* ---- reading the queue ----------------------------------------------------------------------- */
 
 enum { FDS = 5 };
@@ -31,7 +33,7 @@ static uint64_t first_from(uint64_t granted)
 }
 
 /* The kernel names any lock of a range, not the lowest. */
-static void test_order_is_that_of_the_tickets(void **state)
+TEST_OF(order_is_that_of_the_tickets, &name)
 {
     static const uint64_t orders[][3] = { { 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
                                           { 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 } };
@@ -67,7 +69,7 @@ static void test_order_is_that_of_the_tickets(void **state)
 /* ---- calls that fail ------------------------------------------------------------------------- */
 
 /* With a free lock, one that is locked by flock, and one that is held. */
-static void test_failed_calls_are_refusals(void **state)
+TEST_OF(failed_calls_are_refusals, &name)
 {
     enum { FREE = 1, FLOCKED, HELD };
     static const struct {
@@ -118,7 +120,7 @@ static void test_failed_calls_are_refusals(void **state)
 }
 
 /* POSIX has two error codes for a lock of another process; and the lock may be gone soon. */
-static void test_lock_of_another_process_that_is_gone_is_ignored(void **state)
+TEST_OF(lock_of_another_process_that_is_gone_is_ignored, &name)
 {
     static const int errors[] = { EACCES, EAGAIN };
 
@@ -137,7 +139,7 @@ static void test_lock_of_another_process_that_is_gone_is_ignored(void **state)
 }
 
 /* The ticket belongs to another process, and its owner cannot be found. */
-static void test_ticket_that_cannot_be_checked_is_not_taken(void **state)
+TEST_OF(ticket_that_cannot_be_checked_is_not_taken, &name)
 {
     const uint64_t zero = 0;
     int            fd   = open_in("n");
@@ -151,7 +153,7 @@ static void test_ticket_that_cannot_be_checked_is_not_taken(void **state)
 }
 
 /* Its holder needs four system calls. */
-static void test_busy_latch_is_tried_again(void **state)
+TEST_OF(busy_latch_is_tried_again, &name)
 {
     (void)takes(0);
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 16, .error = EAGAIN };
@@ -162,7 +164,7 @@ static void test_busy_latch_is_tried_again(void **state)
 }
 
 /* NFS: a file that is open for reading cannot be locked. */
-static void test_named_file_is_opened_for_writing_when_required(void **state)
+TEST_OF(named_file_is_opened_for_writing_when_required, &path)
 {
     assert_int_equal(once(0), BOWLINE_OK);
     unsigned before = count_descriptors();
@@ -174,12 +176,3 @@ static void test_named_file_is_opened_for_writing_when_required(void **state)
     leave(0);
     assert_int_equal(count_descriptors(), before);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, order_is_that_of_the_tickets)
-TEST_OF(name, failed_calls_are_refusals)
-TEST_OF(name, lock_of_another_process_that_is_gone_is_ignored)
-TEST_OF(name, ticket_that_cannot_be_checked_is_not_taken)
-TEST_OF(name, busy_latch_is_tried_again)
-TEST_OF(path, named_file_is_opened_for_writing_when_required)

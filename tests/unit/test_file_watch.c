@@ -5,6 +5,8 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
+FIXTURE(begin, end)
+
 static bowline_client *c; /* of a user with several locks */
 
 /* How often a waiter has read the lock file since the last call. */
@@ -27,7 +29,7 @@ static void have_open(void *arg)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void test_events_of_the_file_wake_its_first_waiter(void **state)
+TEST_OF(events_of_the_file_wake_its_first_waiter, &name, &path)
 {
     const char *leaf = ((const kind *)*state)->leaf;
 
@@ -56,7 +58,7 @@ static void test_events_of_the_file_wake_its_first_waiter(void **state)
     assert_int_equal(looks(1), 0);
 }
 
-static void test_events_in_a_directory_wake_no_waiter_of_the_directory(void **state)
+TEST_OF(events_in_a_directory_wake_no_waiter_of_the_directory, &path)
 {
     assert_int_equal(mkdir(in("d"), 0700), 0);
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d"));
@@ -75,7 +77,7 @@ static void replace_n(void)
 }
 
 /* The watch is on the open file, and not on the file that its name means now. */
-static void test_replaced_file_is_still_watched(void **state)
+TEST_OF(replaced_file_is_still_watched, &name)
 {
     (void)takes(0);
     disturbance = (struct disturbance){ .of = INOTIFY, .before = replace_n };
@@ -112,7 +114,7 @@ static void finish(bowline_operation *op)
 }
 
 /* Two spellings of a path are two locks of the client, which wait for one file. */
-static void test_first_waiter_of_a_client_is_woken(void **state)
+TEST_OF(first_waiter_of_a_client_is_woken, &path)
 {
     char other[PATH_SIZE];
 
@@ -148,7 +150,7 @@ static unsigned events_max(void)
 
 /* More events than the kernel keeps, and then the event of a release: it is dropped, so every
  * waiter has to check.  The same happens the next time. */
-static void test_lost_events_wake_every_waiter(void **state)
+TEST_OF(lost_events_wake_every_waiter, &name)
 {
     unsigned max = events_max();
     int      fds[2];
@@ -183,7 +185,7 @@ static void test_lost_events_wake_every_waiter(void **state)
     }
 }
 
-static void test_without_inotify_waiters_poll(void **state)
+TEST_OF(without_inotify_waiters_poll, &name)
 {
     (void)takes(0);
     unsigned before = count_descriptors();
@@ -210,7 +212,7 @@ static int close_all(void *arg)
     return 0;
 }
 
-static void test_child_of_fork_leaves_the_watches_alone(void **state)
+TEST_OF(child_of_fork_leaves_the_watches_alone, &name)
 {
     (void)takes(0);
     waits(1);
@@ -219,14 +221,3 @@ static void test_child_of_fork_leaves_the_watches_alone(void **state)
     leave(0);
     (void)gets(1);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, events_of_the_file_wake_its_first_waiter)
-TEST_OF(path, events_of_the_file_wake_its_first_waiter)
-TEST_OF(path, events_in_a_directory_wake_no_waiter_of_the_directory)
-TEST_OF(name, replaced_file_is_still_watched)
-TEST_OF(path, first_waiter_of_a_client_is_woken)
-TEST_OF(name, lost_events_wake_every_waiter)
-TEST_OF(name, without_inotify_waiters_poll)
-TEST_OF(name, child_of_fork_leaves_the_watches_alone)

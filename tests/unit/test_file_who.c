@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <sys/utsname.h>
 
+FIXTURE(begin, end)
+
 static bowline_holder holder;
 
 static const bowline_holder *who(void)
@@ -66,7 +68,7 @@ static void expect_foreign(pid_t pid, const char *word)
 
 /* ---- bowline --------------------------------------------------------------------------------- */
 
-static void test_holder_is_shown_and_nothing_is_changed(void **state)
+TEST_OF(holder_is_shown_and_nothing_is_changed, &name, &path)
 {
     const char *queue      = *state == &name ? "n" : "x.bowline";
     char        before[26] = "";
@@ -94,7 +96,7 @@ static void test_holder_is_shown_and_nothing_is_changed(void **state)
     (void)close(fd);
 }
 
-static void test_overtaken_waiter_is_not_the_holder(void **state)
+TEST_OF(overtaken_waiter_is_not_the_holder, &name)
 {
     assert_int_equal(prctl(PR_SET_NAME, "test%a b"), 0);
     (void)takes(0);
@@ -136,7 +138,7 @@ static void write_record(const char *text)
 
 /* A record that is incomplete, or not of the ticket of the holder, is not read: then only the pid
  * of the kernel is known. */
-static void test_damaged_records_are_not_read(void **state)
+TEST_OF(damaged_records_are_not_read, &name)
 {
     static const char *const texts[] = {
         "",
@@ -177,7 +179,7 @@ static void test_damaged_records_are_not_read(void **state)
 }
 
 /* Any user of a shared directory can write it. */
-static void test_counter_above_all_tickets_is_ignored(void **state)
+TEST_OF(counter_above_all_tickets_is_ignored, &name)
 {
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
@@ -193,7 +195,7 @@ static void test_counter_above_all_tickets_is_ignored(void **state)
     (void)close(fd);
 }
 
-static void test_pid_is_that_of_the_kernel(void **state)
+TEST_OF(pid_is_that_of_the_kernel, &name)
 {
     static const bwl_file none = { .fd = -1 };
     bwl_holder            seen;
@@ -209,11 +211,11 @@ static void test_pid_is_that_of_the_kernel(void **state)
     assert_string_equal(holder.note, "the lock file says pid 1, the kernel does not");
 
     /* where no flock is visible: a record of another file; of another host */
-    bwl_file_find_holder(&queue, &none, false, &seen);
+    assert_null(bwl_file_find_holder(&queue, &none, false, &seen));
     assert_int_equal(seen.pid, 0);
     assert_string_equal(seen.note, "pid 1 by the lock file, the kernel does not say");
     write_record(RECORD("!", "0", "1", "elsewhere", "p", "1", "!"));
-    bwl_file_find_holder(&queue, &none, false, &seen);
+    assert_null(bwl_file_find_holder(&queue, &none, false, &seen));
     assert_int_equal(seen.pid, 1);
     assert_string_equal(seen.host, "elsewhere");
     assert_string_equal(seen.note, "");
@@ -259,7 +261,7 @@ static int look_as_nobody(void *arg)
                : 3;
 }
 
-static void test_child_that_inherited_a_hold_is_shown(void **state)
+TEST_OF(child_that_inherited_a_hold_is_shown, &name)
 {
     pid_t heir;
 
@@ -316,7 +318,7 @@ static void inherit_flock(void *arg)
         _exit(1);
 }
 
-static void test_locks_of_other_programs_are_foreign(void **state)
+TEST_OF(locks_of_other_programs_are_foreign, &name, &path)
 {
     const char *leaf = ((const kind *)*state)->leaf;
     const struct {
@@ -342,15 +344,3 @@ static void test_locks_of_other_programs_are_foreign(void **state)
     end_child(child);
     (void)close(bystander);
 }
-
-FIXTURE(begin, end)
-
-TEST_OF(name, holder_is_shown_and_nothing_is_changed)
-TEST_OF(path, holder_is_shown_and_nothing_is_changed)
-TEST_OF(name, overtaken_waiter_is_not_the_holder)
-TEST_OF(name, damaged_records_are_not_read)
-TEST_OF(name, counter_above_all_tickets_is_ignored)
-TEST_OF(name, pid_is_that_of_the_kernel)
-TEST_OF(name, child_that_inherited_a_hold_is_shown)
-TEST_OF(name, locks_of_other_programs_are_foreign)
-TEST_OF(path, locks_of_other_programs_are_foreign)

@@ -7,9 +7,6 @@
 #include "engine/redis/wire/key.h"
 #include "tests/lib/suite.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum { ROUNDS = 20000 };
 
 static void assert_key(const char *template, const char *name, const char *wanted)

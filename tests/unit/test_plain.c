@@ -9,8 +9,6 @@
 #include "engine/redis/wire/value.h"
 #include "tests/lib/suite.h"
 
-#include <stdio.h>
-
 static const bwl_compat_rules seconds = { .value   = BWL_VALUE_DECIMAL,
                                           .unit_ns = 1000000000,
                                           .expired = BWL_TIMESTAMP_NOT_AFTER_NOW };

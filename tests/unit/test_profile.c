@@ -4,8 +4,6 @@
 #include "engine/redis/profile.h"
 #include "tests/lib/suite.h"
 
-#include <stdio.h>
-
 static const bwl_profile *named(const char *name)
 {
     const bwl_profile *profile = bwl_profile_named(name);

@@ -6,7 +6,6 @@
 #include "tests/lib/suite.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 typedef struct report {
     bwl_outcome_kind ended;

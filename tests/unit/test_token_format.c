@@ -9,7 +9,6 @@
 #include "tests/lib/suite.h"
 
 #include <regex.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define HEX(n) "[0-9a-f]{" #n "}"

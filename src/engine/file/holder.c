@@ -21,6 +21,7 @@
 enum {
     USERS_SIZE  = 2048,
     WAITING_MAX = 1000, /* counted, at most: each costs a system call */
+    SHARERS_MAX = 1000,
     STAT_SIZE   = 512,
 };
 
@@ -76,18 +77,19 @@ static identity identify(const bwl_file *file)
     return id;
 }
 
-/* Finds a flock of that file among the lines of /proc/locks, or of a file of /proc/PID/fdinfo, and
- * closes it:
+/* Finds the next flock of that file among the lines of /proc/locks, or of a file of
+ * /proc/PID/fdinfo:
  *
  *      17: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF
- *      lock:  1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF
+ *      lock:  1: FLOCK  ADVISORY  READ 4711 08:01:1234 0 EOF
  *
  * A waiter has "->" before FLOCK.  *ret_pid is the process that took it; 0: none in this pid
  * namespace. */
-static bool find_flock(FILE *locks, const identity *id, pid_t *ret_pid)
+static bool next_flock(FILE *locks, const identity *id, pid_t *ret_pid, bool *ret_is_shared)
 {
     char          line[256];
     char          kind[16];
+    char          access[8];
     unsigned      device_major;
     unsigned      device_minor;
     unsigned long inode;
@@ -96,11 +98,22 @@ static bool find_flock(FILE *locks, const identity *id, pid_t *ret_pid)
     while (!found && fgets(line, sizeof line, locks) != NULL) {
         const char *text = strstr(line, ": ");
         found            = text != NULL &&
-                sscanf(text, ": %15s %*s %*s %d %x:%x:%lu", kind, ret_pid, &device_major,
-                       &device_minor, &inode) == 5 &&
+                sscanf(text, ": %15s %*s %7s %d %x:%x:%lu", kind, access, ret_pid, &device_major,
+                       &device_minor, &inode) == 6 &&
                 strcmp(kind, "FLOCK") == 0 && inode == id->inode &&
                 device_major == id->device_major && device_minor == id->device_minor;
     }
+    if (found)
+        *ret_is_shared = strcmp(access, "READ") == 0;
+    return found;
+}
+
+/* The same, for the first one; closes the file. */
+static bool find_flock(FILE *locks, const identity *id, pid_t *ret_pid)
+{
+    bool is_shared;
+    bool found = next_flock(locks, id, ret_pid, &is_shared);
+
     (void)fclose(locks); /* was read only */
     return found;
 }
@@ -376,32 +389,183 @@ static void set_owner(int queue_fd, const bwl_file *flocked, uint64_t ticket,
     ret_holder->held  = true;
     ret_holder->fence = ticket;
     ret_holder->pid   = kernel;
-    if (bwl_file_read_owner(queue_fd, &owner) && owner.fence == ticket) {
+    if (bwl_file_read_owner(queue_fd, BWL_FILE_OWNER, &owner) && owner.fence == ticket) {
         from_owner(&owner, ret_holder);
         compare(&owner, kernel, ret_holder);
         set_command(&owner, kernel, ret_holder);
     }
 }
 
-void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,
-                          bwl_holder *ret_holder)
+/* ---- those that share the lock --------------------------------------------------------------- */
+
+typedef struct sharers {
+    size_t         nodes; /* the first of all: those of bowline, in the order of the queue */
+    size_t         count;
+    size_t         takers;              /* processes that took a shared flock of the file */
+    pid_t          pids[SHARERS_MAX];   /* of these; 0: it is described already */
+    bwl_file_owner owners[SHARERS_MAX]; /* of the nodes */
+    bwl_holder     all[SHARERS_MAX];
+} sharers;
+
+/* False: the flock is exclusive. */
+static bool read_takers(sharers *s, const bwl_file *flocked)
+{
+    FILE    *locks     = flocked->fd >= 0 ? fopen("/proc/locks", "re") : NULL;
+    bool     is_shared = true;
+    pid_t    pid;
+    identity id;
+
+    if (locks == NULL)
+        return true;
+    id = identify(flocked);
+    while (s->takers < SHARERS_MAX && next_flock(locks, &id, &pid, &is_shared))
+        s->pids[s->takers++] = pid;
+    (void)fclose(locks); /* was read only */
+    return s->takers == 0 || is_shared;
+}
+
+/* A process that took a flock, each once; of any process if `pid` is 0. */
+static pid_t remove_taker(sharers *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->takers; i++) {
+        pid_t taker = s->pids[i];
+        if (taker > 0 && (pid == 0 || taker == pid)) {
+            s->pids[i] = 0;
+            return taker;
+        }
+    }
+    return 0;
+}
+
+static void add_sharer(sharers *s, uint32_t permits, uint64_t fence)
+{
+    s->all[s->count++] = (bwl_holder){
+        .held = true, .left_ms = BWL_NEVER, .sharers = 1, .permits = permits, .fence = fence
+    };
+}
+
+/* The nodes from the first on, until one that does not share. */
+static void add_nodes(sharers *s, int queue_fd, uint64_t granted)
+{
+    bwl_file_queue_first first = bwl_file_queue_head(queue_fd, granted);
+
+    while (s->count < SHARERS_MAX && first.kind == BWL_FILE_TICKET && first.weight > 0 &&
+           first.ticket < BWL_FILE_TICKET_MAX) {
+        s->owners[s->count].fence = first.ticket;
+        add_sharer(s, first.weight, granted);
+        first = bwl_file_queue_head(queue_fd, first.ticket + 1);
+    }
+    s->nodes = s->count;
+}
+
+/* By their records, if the kernel confirms the pid or tells none. */
+static void describe_nodes(sharers *s, int queue_fd)
+{
+    bwl_file_owner owner;
+
+    for (unsigned number = 1; number <= BWL_FILE_SHARES_MAX; number++) {
+        size_t i     = 0;
+        bool   reads = bwl_file_read_owner(queue_fd, number, &owner);
+        while (reads && i < s->nodes && s->owners[i].fence != owner.fence)
+            i++;
+        if (!reads || i == s->nodes || s->all[i].host[0] != '\0')
+            continue;
+        pid_t kernel = remove_taker(s, (pid_t)owner.pid);
+        if (kernel == 0 && s->takers > 0)
+            continue;
+        from_owner(&owner, &s->all[i]);
+        compare(&owner, kernel, &s->all[i]);
+        set_command(&owner, kernel, &s->all[i]);
+        s->all[i].limit = owner.share.limit;
+    }
+}
+
+/* By the flocks that no record explains: of these nodes, or of other programs. */
+static void describe_rest(sharers *s)
+{
+    pid_t pid;
+
+    for (size_t i = 0; i < s->nodes; i++)
+        if (s->all[i].host[0] == '\0' && (pid = remove_taker(s, 0)) != 0)
+            from_kernel(pid, &s->all[i]);
+    while (s->count < SHARERS_MAX && (pid = remove_taker(s, 0)) != 0) {
+        add_sharer(s, 1, 0);
+        set_foreign(pid, "by flock -s, without bowline", &s->all[s->count - 1]);
+    }
+}
+
+/* All that share the lock: s->count is 0 if nobody does. */
+static void find_sharers(sharers *s, const bwl_file *queue, const bwl_file *flocked,
+                         uint64_t granted)
+{
+    if (!read_takers(s, flocked))
+        return;
+    if (queue->fd >= 0 && bwl_file_queue_test_shares(queue->fd) == BWL_FILE_BUSY) {
+        add_nodes(s, queue->fd, granted);
+        describe_nodes(s, queue->fd);
+    }
+    describe_rest(s);
+}
+
+/* The first of them stands for all. */
+static void set_sharers(const sharers *s, bwl_holder *ret_holder)
+{
+    *ret_holder         = s->all[0];
+    ret_holder->sharers = (uint32_t)s->count;
+    ret_holder->limit   = 0;
+    ret_holder->permits = 0;
+    for (size_t i = 0; i < s->count; i++)
+        ret_holder->permits += s->all[i].permits;
+}
+
+/* Held by one, or about to be taken, or free. */
+static void set_one(const bwl_file *flocked, bool is_awaited, bwl_holder *ret_holder)
+{
+    pid_t pid = flocked->fd >= 0 ? find_flock_pid(flocked) : 0;
+
+    if (pid != 0)
+        set_foreign(pid, "by flock, without bowline", ret_holder);
+    else
+        ret_holder->held = is_awaited;
+}
+
+/* The nodes from this ticket on, without those of `holders`. */
+static uint32_t count_waiting(int queue_fd, uint64_t from, size_t holders)
+{
+    unsigned count =
+        bwl_file_queue_count(queue_fd, from, BWL_FILE_TICKET_MAX, WAITING_MAX + (unsigned)holders);
+
+    return count > holders ? count - (unsigned)holders : 0;
+}
+
+bwl_holder *bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked,
+                                 bool name_is_locked, bwl_holder *ret_holder)
 {
     bwl_file_queue_first first   = { .kind = BWL_FILE_NOBODY };
     uint64_t             granted = 0;
     bwl_holder           holder  = { .held = false };
+    bwl_holder          *all     = NULL;
+    size_t               nodes   = 0;
 
     if (queue->fd >= 0)
         first = head_of_queue(queue, &granted);
     if (first.kind == BWL_FILE_FOREIGN) {
         set_foreign(first.pid, "by a record lock (fcntl) on the lock file", &holder);
-    } else if (first.kind == BWL_FILE_TICKET && first.ticket == granted) {
+    } else if (first.kind == BWL_FILE_TICKET && first.weight == 0 && first.ticket == granted) {
         set_owner(queue->fd, flocked, granted, &holder);
     } else {
-        pid_t pid = flocked->fd >= 0 ? find_flock_pid(flocked) : 0;
-        if (pid != 0)
-            set_foreign(pid, "by flock, without bowline", &holder);
+        sharers *s = calloc(1, sizeof *s); /* without memory, only that it is held is known */
+        if (s != NULL)
+            find_sharers(s, queue, flocked, granted);
+        if (s != NULL && s->count > 0)
+            set_sharers(s, &holder);
         else
-            holder.held = first.kind != BWL_FILE_NOBODY; /* it is about to be taken */
+            set_one(flocked, first.kind != BWL_FILE_NOBODY, &holder);
+        nodes = s != NULL ? s->nodes : 0;
+        all   = s != NULL && s->count > 0 ? malloc(s->count * sizeof *all) : NULL;
+        if (all != NULL)
+            memcpy(all, s->all, s->count * sizeof *all);
+        free(s);
     }
     if (name_is_locked && holder.fence == 0 && !holder.foreign) {
         holder.held = true;
@@ -409,7 +573,9 @@ void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool n
     }
     holder.left_ms = holder.held ? BWL_NEVER : 0;
     if (holder.held && queue->fd >= 0 && granted < BWL_FILE_TICKET_MAX)
-        holder.waiting =
-            bwl_file_queue_count(queue->fd, granted + 1, BWL_FILE_TICKET_MAX, WAITING_MAX);
+        holder.waiting = count_waiting(queue->fd, granted + (holder.sharers == 0), nodes);
+    for (size_t i = 0; all != NULL && i < holder.sharers; i++)
+        all[i].waiting = holder.waiting;
     *ret_holder = holder;
+    return all;
 }

@@ -10,6 +10,9 @@
  * ended, of one that has inherited it (/proc/PID/fdinfo, if readable).  It is 0 if unknown.  A
  * record that contradicts the kernel is only noted, because others may have written it.  The record
  * of another host is used as it is, on a network file system.
+ *
+ * Each of those that share the lock has a queue node, which tells its permits, and a record of its
+ * own (the first 63).  A shared flock that no node explains is that of another program.
  */
 #pragma once
 
@@ -32,6 +35,7 @@ void bwl_file_flocks_free(bwl_file_flocks *flocks);
 bool bwl_file_may_be_held(const bwl_file *queue, const bwl_file_flocks *flocks);
 
 /* The file with the queue, and the file that is flocked; fd -1: it is missing.  name_is_locked: the
- * name lock is held (lock_path.h). */
-void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bool name_is_locked,
-                          bwl_holder *ret_holder);
+ * name lock is held (lock_path.h).  Returns an array of those that share the lock, in the order of
+ * the queue, of ret_holder->sharers; NULL: one holds it alone, or there is no memory.  Free it. */
+bwl_holder *bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked,
+                                 bool name_is_locked, bwl_holder *ret_holder);

@@ -2,7 +2,7 @@
 
 #include "base/fault.h"
 #include "core/text.h"
-#include "engine/file/file.h"
+#include "engine/file/store.h"
 #include "engine/file/holder.h"
 #include "engine/listing.h"
 
@@ -98,7 +98,7 @@ static void look_at(bwl_engine_lock *lock, const char *name, size_t size,
     if (bwl_file_path_open(&path, false, NULL) == BWL_OK && path.queue.fd >= 0) {
         bool name_is_locked = bwl_file_name_lock_test(&path.name_lock) == BWL_FILE_BUSY;
         if (name_is_locked || bwl_file_may_be_held(&path.queue, flocks))
-            bwl_file_find_holder(&path.queue, &path.queue, name_is_locked, &holder);
+            free(bwl_file_find_holder(&path.queue, &path.queue, name_is_locked, &holder));
     }
     bwl_file_path_free(&path);
     if (!holder.held)

@@ -18,6 +18,7 @@ enum {
     MAGIC_AT     = TICKET_BYTES,
     GRANTED_AT   = MAGIC_AT + MAGIC_BYTES,
     DIGITS_MAX   = 20,
+    SHARE_MAX    = 32, /* "share=256/1000000 " */
 };
 _Static_assert(GRANTED_AT + TICKET_BYTES == BWL_FILE_HEAD_BYTES, "the head is these three");
 
@@ -67,13 +68,14 @@ int bwl_file_read_head(int fd, bwl_file_head *ret_head)
     return 0;
 }
 
-uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us)
+uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us, uint32_t weight)
 {
     uint64_t last = head->drawn > head->granted ? head->drawn : head->granted;
+    uint64_t more = weight > 0 ? weight - 1 : 0;
 
-    if (last >= BWL_FILE_TICKET_MAX)
+    if (last >= BWL_FILE_TICKET_MAX - more)
         return 0;
-    return last + 1 > wall_us ? last + 1 : wall_us;
+    return (last + 1 > wall_us ? last + 1 : wall_us) + more;
 }
 
 /* With a part of a head, the file would no longer be taken for a lock file.  There was no head
@@ -105,6 +107,11 @@ static int write_all(int fd, const char *bytes, size_t size, off_t at)
     return 0;
 }
 
+static off_t record_at(unsigned number)
+{
+    return number == BWL_FILE_OWNER ? BWL_FILE_HEAD_BYTES : (off_t)number * BWL_FILE_BYTES;
+}
+
 /* ---- writing the record ---------------------------------------------------------------------- */
 
 typedef struct line {
@@ -133,24 +140,52 @@ static void add_number(line *to, const char *key, uint64_t number)
     add(to, "\n", 1);
 }
 
-int bwl_file_write(int fd, uint64_t ticket, bool drawn, bool granted, const bwl_file_identity *self)
+/* The lines of the record, and zeros behind them. */
+static void fill(char bytes[BWL_FILE_OWNER_BYTES], const bwl_file_entry *entry)
+{
+    line to = { bytes, BWL_FILE_OWNER_BYTES };
+    char share[SHARE_MAX];
+
+    assert(entry->self->size > 0);
+    add_number(&to, "fence=", entry->ticket);
+    add(&to, entry->self->text, entry->self->size);
+    add_number(&to, "since=", (uint64_t)bwl_clock_now());
+    add_number(&to, "end=", entry->ticket);
+    if (entry->share.weight > 0) {
+        (void)snprintf(share, sizeof share, "share=%u/%u ", (unsigned)entry->share.weight,
+                       (unsigned)entry->share.limit);
+        add_number(&to, share, entry->ticket);
+    }
+    memset(to.at, 0, to.left);
+}
+
+int bwl_file_write(int fd, const bwl_file_entry *entry, bool drawn, bool granted)
 {
     char   bytes[BWL_FILE_BYTES];
     size_t from = drawn ? 0 : GRANTED_AT;
-    line   to   = { bytes + BWL_FILE_HEAD_BYTES, BWL_FILE_OWNER_BYTES };
 
-    put_ticket(bytes, ticket);
+    put_ticket(bytes, entry->ticket);
     memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
     if (!granted)
         return write_all(fd, bytes, GRANTED_AT, 0);
-    assert(self->size > 0);
-    put_ticket(bytes + GRANTED_AT, ticket);
-    add_number(&to, "fence=", ticket);
-    add(&to, self->text, self->size);
-    add_number(&to, "since=", (uint64_t)bwl_clock_now());
-    add_number(&to, "end=", ticket);
-    memset(to.at, 0, to.left);
+    put_ticket(bytes + GRANTED_AT, entry->ticket);
+    fill(bytes + BWL_FILE_HEAD_BYTES, entry);
     return write_all(fd, bytes + from, sizeof bytes - from, (off_t)from);
+}
+
+unsigned bwl_file_write_share(int fd, const bwl_file_entry *entry)
+{
+    char           bytes[BWL_FILE_OWNER_BYTES];
+    bwl_file_owner owner;
+
+    for (unsigned number = 1; number <= BWL_FILE_SHARES_MAX; number++) {
+        if (bwl_file_read_owner(fd, number, &owner) &&
+            bwl_file_queue_test_node(fd, owner.fence) != BWL_FILE_FREE)
+            continue; /* its holder lives */
+        fill(bytes, entry);
+        return write_all(fd, bytes, sizeof bytes, record_at(number)) == 0 ? number : 0;
+    }
+    return 0;
 }
 
 /* ---- the identity of this process ------------------------------------------------------------ */
@@ -253,58 +288,89 @@ static bool parse(line *from, bwl_file_owner *r)
            next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) && end == r->fence && r->fence != 0;
 }
 
-/* Behind the record.  Without the same ticket it was written for an earlier one. */
+/* Behind the record: "KEY=VALUE TICKET".  Another ticket: it was written for an earlier record. */
+static bool next_of(line *from, const char *key, uint64_t ticket, const char **ret_value,
+                    size_t *ret_size)
+{
+    line     behind = *from;
+    size_t   size;
+    uint64_t of;
+
+    if (!next(&behind, key, ret_value, &size))
+        return false;
+    const char *space = memchr(*ret_value, ' ', size);
+    if (space == NULL ||
+        !bwl_number_parse(&of, space + 1, size - (size_t)(space + 1 - *ret_value), ticket) ||
+        of != ticket)
+        return false;
+    *ret_size = (size_t)(space - *ret_value);
+    *from     = behind;
+    return true;
+}
+
+static bwl_share parse_share(line *from, uint64_t ticket)
+{
+    const char *value;
+    size_t      size;
+    uint64_t    weight;
+    uint64_t    limit;
+
+    if (!next_of(from, "share=", ticket, &value, &size))
+        return (bwl_share){ .weight = 0 };
+    const char *slash = memchr(value, '/', size);
+    if (slash == NULL || !bwl_number_parse(&weight, value, (size_t)(slash - value), INT32_MAX) ||
+        !bwl_number_parse(&limit, slash + 1, size - (size_t)(slash + 1 - value), INT32_MAX))
+        return (bwl_share){ .weight = 0 };
+    return (bwl_share){ .weight = (uint32_t)weight, .limit = (uint32_t)limit };
+}
+
 static uint64_t parse_command(line *from, uint64_t ticket)
 {
     const char *value;
     size_t      size;
     uint64_t    pid;
-    uint64_t    of;
 
-    if (!next(from, "command=", &value, &size))
-        return 0;
-    const char *space = memchr(value, ' ', size);
-    if (space == NULL || !bwl_number_parse(&pid, value, (size_t)(space - value), INT32_MAX) ||
-        !bwl_number_parse(&of, space + 1, size - (size_t)(space + 1 - value), ticket) ||
-        of != ticket)
-        return 0;
-    return pid;
+    return next_of(from, "command=", ticket, &value, &size) &&
+                   bwl_number_parse(&pid, value, size, INT32_MAX)
+               ? pid
+               : 0;
 }
 
 /* *ret_size: of the record without the command. */
-static bool read_record(int fd, bwl_file_owner *ret_record, size_t *ret_size)
+static bool read_record(int fd, unsigned number, bwl_file_owner *ret_record, size_t *ret_size)
 {
     char           bytes[BWL_FILE_OWNER_BYTES];
     bwl_file_owner record = { 0 };
     line           from   = { bytes, sizeof bytes };
 
-    if (bwl_file_read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
+    if (bwl_file_read_at(fd, bytes, sizeof bytes, record_at(number)) != (ssize_t)sizeof bytes ||
         !parse(&from, &record))
         return false;
+    record.share   = parse_share(&from, record.fence);
     *ret_size      = sizeof bytes - from.left;
     record.command = parse_command(&from, record.fence);
     *ret_record    = record;
     return true;
 }
 
-bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)
+bool bwl_file_read_owner(int fd, unsigned number, bwl_file_owner *ret_record)
 {
     size_t size;
 
-    return read_record(fd, ret_record, &size);
+    return read_record(fd, number, ret_record, &size);
 }
 
-bool bwl_file_write_command(int fd, uint64_t ticket, int64_t pid)
+bool bwl_file_write_command(int fd, unsigned number, uint64_t ticket, int64_t pid)
 {
     char           bytes[BWL_FILE_OWNER_BYTES];
     bwl_file_owner record;
     size_t         before;
 
-    if (!read_record(fd, &record, &before) || record.fence != ticket)
+    if (!read_record(fd, number, &record, &before) || record.fence != ticket)
         return false;
     int size = snprintf(bytes, sizeof bytes, "command=%lld %llu\n", (long long)pid,
                         (unsigned long long)ticket);
     if (size < 0 || before + (size_t)size > sizeof bytes)
         return false;
-    return pwrite(fd, bytes, (size_t)size, (off_t)(BWL_FILE_HEAD_BYTES + before)) == size;
+    return pwrite(fd, bytes, (size_t)size, record_at(number) + (off_t)before) == size;
 }

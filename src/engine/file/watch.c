@@ -209,6 +209,11 @@ bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int 
     return true;
 }
 
+bool bwl_file_watch_has_next(const bwl_file_waiter *waiter)
+{
+    return waiter->watch != NULL && waiter->next != &waiter->watch->end;
+}
+
 void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
 {
     bwl_host       *client = watcher->client;

@@ -50,6 +50,9 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher);
  * events will come.  Does nothing and returns true if it is waiting already. */
 bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int fd);
 
+/* locked: true if another lock of this client waits for the file behind this one. */
+bool bwl_file_watch_has_next(const bwl_file_waiter *waiter);
+
 /* locked: ends that.  Does nothing if it is not waiting. */
 void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter);
 

@@ -1,5 +1,5 @@
 /*
- * file.h -- what a client of file: shares between its locks; also for the doctor.
+ * store.h -- what a client of file: shares between its locks; also for the doctor.
  */
 #pragma once
 

@@ -117,6 +117,25 @@
     SPIN_MEASURE(called, BENCH_FREE, BENCH_RATES, BENCH_AT_LEAST, 0.97, threads, busy)
 
 /* Of five servers. */
+#define SHARED_MEASURE(where, place)                                                   \
+    {                                                                                  \
+        .name = "shared-" where, .regime = place, .unit = BENCH_TIMES,                 \
+        .ours = PAIR_OURS ", shared, " QUEUE, .theirs = "the same, exclusive",         \
+        .means = "A lock that one client shares is one string on the server, like an " \
+                 "exclusive one ([why](../design/script-cost.md)).",                   \
+        .bound = BENCH_AT_MOST, .goal = 1.6, .stretch = 1.1, .query = QUEUE,           \
+        .run = bench_measure_shared,                                                   \
+    }
+
+#define SEVERAL_MEASURE(where, place, needed)                                               \
+    {                                                                                       \
+        .name = "several-" where, .regime = place, .unit = BENCH_TIMES,                     \
+        .ours   = "bowline_acquire_all of 8 free names, and bowline_release_all, " QUEUE,   \
+        .theirs = "8 acquires and 8 releases, one after the other",                         \
+        .means = "Two round trips for all, and the same commands.", .bound = BENCH_AT_MOST, \
+        .goal = needed, .query = QUEUE, .run = bench_measure_several,                       \
+    }
+
 #define REDLOCK_MEASURE(called, dead, how)                                                   \
     {                                                                                        \
         .name = "redlock-" called, .regime = BENCH_PROXY, .unit = BENCH_TIMES,               \
@@ -246,6 +265,10 @@ const bench_measure bench_measures[] = {
     SPIN_RATES("4", 4, false),
     SPIN_RATES("16", 16, false),
     SPIN_RATES("4-busy", 4, true),
+    SHARED_MEASURE("P", BENCH_PROXY),
+    SHARED_MEASURE("S", BENCH_SAME),
+    SEVERAL_MEASURE("P", BENCH_PROXY, 0.15),
+    SEVERAL_MEASURE("S", BENCH_SAME, 0.8),
     REDLOCK_MEASURE("slow", 0, "30 times as far"),
     REDLOCK_MEASURE("dead", 1, "dead"),
     COUNTER_MEASURE(1, 1.5),

@@ -171,6 +171,15 @@ class Library:
     def must_have_leases(self):
         pass
 
+    def start_all(self, parties):
+        """{names: party}: each wants all of its names, in its order, and has one of them before any has two."""
+        for names, party in parties.items():
+            party.start(f"all {names}")
+
+    def given_back(self, answers):
+        """How many holds were given back before their party had all of them."""
+        return sum(int(answer.split()[1]) for answer in answers)
+
     def await_waiting(self, *parties):
         must(lambda: all(party.is_waiting() for party in parties), "the parties wait")
 
@@ -195,7 +204,8 @@ class Bowline(Redis):
         return Party(program, name)
 
     def await_waiting(self, *parties):
-        must(lambda: self.server.call("ZCARD", "bowline:{x}:bwl.q") == len(parties), "the parties are in the queue")
+        queues = [f"bowline:{{{name}}}:bwl.q" for name in "xy"]
+        must(lambda: sum(self.server.call("ZCARD", queue) for queue in queues) == len(parties), "the parties are in the queue")
 
     def shares(self):
         """{share: how many ms are left}"""
@@ -206,6 +216,22 @@ class Bowline(Redis):
             return {alone: self.server.call("PTTL", "bowline:{x}")}
         words = self.server.call("ZRANGE", "bowline:{x}:bwl.h", "0", "-1", "WITHSCORES")
         return {share: int(end) - now for share, end in zip(words[::2], words[1::2]) if int(end) > now}
+
+    def start_all(self, parties):
+        """All are held by another party: they wait, and find no name free."""
+        holder = self.party("holder")
+        for name in "xy":
+            holder.take("free", name)
+        super().start_all(parties)
+        self.await_waiting(*parties)
+        self.server.call("CONFIG", "RESETSTAT")
+        for _ in "xy":
+            holder.release()
+
+    def given_back(self, answers):
+        """A grant is a SET of the lock."""
+        grants = int(re.search(r"cmdstat_set:calls=(\d+)", self.server.call("INFO", "commandstats"))[1])
+        return grants - 2 * len(answers)
 
 
 class Java(Library):
@@ -442,16 +468,16 @@ def two_of_two_each(world):
 
 def opposite_orders(world):
     parties = {"x y": world.party("a"), "y x": world.party("b")}
-    for names, party in parties.items():
-        party.start(f"all {names}")
-    given_back, left = 0, list(parties.values())
+    world.start_all(parties)
+    answers, left = [], list(parties.values())
     while left:
         done = []
         if not until(lambda: any((answer := party.answer(0)) and (done.append((party, answer)) or True) for party in left)):
             return Seen(False, "neither has both after a minute")
-        given_back += int(done[0][1].split()[1])
+        answers.append(done[0][1])
         left.remove(done[0][0])
         done[0][0].release()
+    given_back = world.given_back(answers)
     return Seen(given_back == 0, f"holds that are given back before both have had both: {given_back}")
 
 
@@ -516,7 +542,7 @@ FAULTS = {
     "opposite-orders": Fault(
         "several locks, in opposite orders", opposite_orders, "Redisson #4050", {},
         "Two programs want the same two locks, each has one, and both wait: for ever, or until both give up and begin again.",
-        "**yes**: one after the other, as given", [],
+        "**yes**: one after the other, as given", ["clients_with_different_orders_never_wait_for_each_other"],
     ),
 }
 

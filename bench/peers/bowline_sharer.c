@@ -14,13 +14,19 @@
 #include <string.h>
 #include <time.h>
 
-enum { LINE_MAX_BYTES = 512, WORDS_MAX = 16, HOLDS_MAX = 8, URL_MAX = 512 };
+enum { LINE_MAX_BYTES = 512, WORDS_MAX = 16, GRANTS_MAX = 8, NAMES_MAX = 8, URL_MAX = 512 };
+
+/* What one command has acquired. */
+typedef struct grant {
+    bowline_hold *holds[NAMES_MAX];
+    size_t        count;
+} grant;
 
 /* Clients of a lock that is renewed, of one that is not, and of one with protocol token. */
 static bowline_client *renewing, *lapsing, *plain;
 
-static bowline_hold *holds[HOLDS_MAX]; /* the latest one last */
-static size_t        holds_count;
+static grant         grants[GRANTS_MAX]; /* the latest one last */
+static size_t        grants_count;
 static bowline_error error;
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -31,8 +37,8 @@ static int64_t number_of(const char *word)
 }
 
 /* Mode: read, write, free (an ordinary lock), or K/N permits. */
-static int acquire(bowline_hold **ret_hold, bowline_client *client, const char *mode,
-                   const char *name, int64_t wait_ms, int64_t lease_ms)
+static int acquire(grant *ret_grant, bowline_client *client, const char *mode,
+                   const char *const names[], size_t count, int64_t wait_ms, int64_t lease_ms)
 {
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
     const char             *slash   = strchr(mode, '/');
@@ -46,7 +52,16 @@ static int acquire(bowline_hold **ret_hold, bowline_client *client, const char *
         options.permits = (uint32_t)number_of(mode);
         options.limit   = (uint32_t)number_of(slash + 1);
     }
-    return bowline_acquire(ret_hold, client, name, &options, &error);
+    ret_grant->count = count;
+    return count == 1
+               ? bowline_acquire(&ret_grant->holds[0], client, names[0], &options, &error)
+               : bowline_acquire_all(ret_grant->holds, client, names, count, &options, &error);
+}
+
+static int give_back(grant *g)
+{
+    return g->count == 1 ? bowline_release(g->holds[0], &error)
+                         : bowline_release_all(g->holds, g->count, &error);
 }
 
 static const char *answer_of(int status, const char *good)
@@ -61,24 +76,24 @@ static const char *answer_of(int status, const char *good)
     return text;
 }
 
-static const char *take(char *words[])
+static const char *take(const char *mode, const char *const names[], size_t count, int64_t wait_ms,
+                        int64_t lease_ms)
 {
-    bowline_client *client = number_of(words[4]) > 0 ? lapsing : renewing;
+    bowline_client *client = lease_ms > 0 ? lapsing : renewing;
     int             status;
 
-    if (holds_count == HOLDS_MAX)
-        return "error too many holds";
-    status = acquire(&holds[holds_count], client, words[1], words[2], number_of(words[3]),
-                     number_of(words[4]));
-    holds_count += status == BOWLINE_OK;
+    if (grants_count == GRANTS_MAX || count > NAMES_MAX)
+        return "error too many";
+    status = acquire(&grants[grants_count], client, mode, names, count, wait_ms, lease_ms);
+    grants_count += status == BOWLINE_OK;
     return answer_of(status, "held");
 }
 
 static const char *release(void)
 {
-    if (holds_count == 0)
+    if (grants_count == 0)
         return "error nothing is held";
-    return answer_of(bowline_release(holds[--holds_count], &error), "released");
+    return answer_of(give_back(&grants[--grants_count]), "released");
 }
 
 static int64_t now_ns(void)
@@ -89,20 +104,25 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static const char *pairs(char *words[])
+/* Mode all: eight names; plain: by protocol token. */
+static const char *pairs(const char *mode, const char *name, int64_t pairs_count)
 {
-    static char     text[LINE_MAX_BYTES];
-    bool            is_plain = strcmp(words[1], "plain") == 0;
-    bowline_client *client   = is_plain ? plain : renewing;
-    const char     *mode     = is_plain ? "write" : words[1];
-    int64_t         count    = number_of(words[3]);
-    int64_t         began    = now_ns();
+    static char text[LINE_MAX_BYTES];
+    char        names[NAMES_MAX][LINE_MAX_BYTES];
+    const char *all[NAMES_MAX];
+    bool        is_plain = strcmp(mode, "plain") == 0;
+    size_t      count    = strcmp(mode, "all") == 0 ? NAMES_MAX : 1;
+    int64_t     began    = now_ns();
 
-    for (int64_t i = 0; i < count; i++) {
-        bowline_hold *hold;
-        int           status = acquire(&hold, client, mode, words[2], -1, 0);
+    for (size_t i = 0; i < NAMES_MAX; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%s%zu", name, i);
+        all[i] = names[i];
+    }
+    for (int64_t i = 0; i < pairs_count; i++) {
+        grant g;
+        int   status = acquire(&g, is_plain ? plain : renewing, mode, all, count, -1, 0);
         if (status == BOWLINE_OK)
-            status = bowline_release(hold, &error);
+            status = give_back(&g);
         if (status != BOWLINE_OK)
             return answer_of(status, "");
     }
@@ -112,16 +132,18 @@ static const char *pairs(char *words[])
 
 static const char *answer(char *words[], size_t count)
 {
-    static char text[LINE_MAX_BYTES];
+    static char        text[LINE_MAX_BYTES];
+    const char *const *names = (const char *const *)words;
 
     if (count == 5 && strcmp(words[0], "take") == 0)
-        return take(words);
+        return take(words[1], &names[2], 1, number_of(words[3]), number_of(words[4]));
+    if (count > 1 && strcmp(words[0], "all") == 0)
+        return take("free", &names[1], count - 1, -1, 0);
     if (count == 1 && strcmp(words[0], "release") == 0)
         return release();
-    if (count == 4 && strcmp(words[0], "pairs") == 0 && strcmp(words[1], "all") != 0)
-        return pairs(words);
-    (void)snprintf(text, sizeof text, "error bowline has no %s",
-                   strcmp(words[0], "all") == 0 ? "lock of several names" : words[0]);
+    if (count == 4 && strcmp(words[0], "pairs") == 0)
+        return pairs(words[1], words[2], number_of(words[3]));
+    (void)snprintf(text, sizeof text, "error bowline has no %s", words[0]);
     return text;
 }
 

@@ -18,7 +18,7 @@ CANNOT_FAIL = """
     __ctype_b_loc __ctype_tolower_loc _exit clock_gettime dlerror dlsym fclose ferror freeaddrinfo gai_strerror getauxval getenv geteuid getopt_long
     getpgrp getpid getppid inet_ntop inet_pton inotify_rm_watch ioctl isatty kill munmap prctl secure_getenv
     sigaction sigaddset sigdelset sigemptyset sigfillset sigismember sigpending sigprocmask pthread_sigmask
-    memchr memcmp memcpy memmem memmove memset explicit_bzero stpcpy strchr strcmp strcspn strerror strerror_r
+    memchr memcmp memcpy memmem memmove memset explicit_bzero stpcpy strchr strcmp strcpy strcspn strerror strerror_r
     strftime strlen strncmp strnlen strrchr strspn strstr strtol strtoul strtoull sscanf snprintf vsnprintf
     sysconf tcgetpgrp timerfd_settime uname gethostname unsetenv optarg opterr optind optopt stdout stderr qsort
     gmtime_r localtime_r nanosleep sched_yield strpbrk stdin access getnameinfo strtok_r strtoll timegm closedir

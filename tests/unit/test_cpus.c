@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATH_SIZE = 200 };
@@ -119,7 +118,7 @@ TEST(cpus_group_is_found_beside_those_of_version_one)
 enum { AS_EXPECTED = 7, NO_NAMESPACES = 77 };
 
 /* In a mount namespace of its own, where the groups of this test are those of the system. */
-static int count_in_group_of_one_cpu(void)
+static int count_in_group_of_one_cpu(void *arg)
 {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
         mount("none", "/", "none", MS_REC | MS_PRIVATE, "") != 0 ||
@@ -132,34 +131,28 @@ static int count_in_group_of_one_cpu(void)
 /* These two count in a child, before the parent does: the first count of a process is kept. */
 TEST(cpus_process_in_a_group_of_one_cpu_has_one)
 {
-    int status;
-
     if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
         skip_because("there is one CPU");
     limit("/a", "100000 100000\n");
     write_file("/groups", "0::/a\n");
-    pid_t child = fork();
-    if (child == 0)
-        _exit(count_in_group_of_one_cpu());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WEXITSTATUS(status) == NO_NAMESPACES)
+    int result = in_child(count_in_group_of_one_cpu, NULL);
+    if (result == NO_NAMESPACES)
         skip_because("mount namespaces are not allowed");
-    assert_int_equal(WEXITSTATUS(status), AS_EXPECTED);
+    assert_int_equal(result, AS_EXPECTED);
+}
+
+static int count_with_mask_of_one_cpu(void *arg)
+{
+    cpu_set_t mask;
+
+    CPU_ZERO(&mask);
+    CPU_SET((unsigned)sched_getcpu(), &mask);
+    bool is_set = sched_setaffinity(0, sizeof mask, &mask) == 0;
+    return is_set && bwl_cpus_usable() == 1 && bwl_spin_real.cpus() == 1 ? AS_EXPECTED : 1;
 }
 
 TEST(cpus_process_with_a_mask_of_one_cpu_has_one)
 {
-    int status;
-
-    pid_t child = fork();
-    if (child == 0) {
-        cpu_set_t mask;
-        CPU_ZERO(&mask);
-        CPU_SET((unsigned)sched_getcpu(), &mask);
-        bool is_set = sched_setaffinity(0, sizeof mask, &mask) == 0;
-        _exit(is_set && bwl_cpus_usable() == 1 && bwl_spin_real.cpus() == 1 ? 7 : 1);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(in_child(count_with_mask_of_one_cpu, NULL), AS_EXPECTED);
     assert_in_range(bwl_cpus_usable(), 1, (uintmax_t)sysconf(_SC_NPROCESSORS_CONF));
 }

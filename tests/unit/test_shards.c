@@ -235,38 +235,30 @@ static int acquire_beside_a_call(const bwl_protocol *protocol, int64_t wait_ms, 
     return status;
 }
 
-TEST(acquire_without_a_wait_sends_one_command_in_a_new_shard)
+TEST(acquire_sends_one_command_in_a_new_shard_or_without_it_in_the_first)
 {
-    bool is_open;
+    static const struct {
+        const bwl_protocol *protocol;
+        int64_t             wait_ms;
+        bool                can_connect;
+        int                 status;
+    } rows[] = {
+        { &bwl_token, BOWLINE_NO_WAIT, true, BOWLINE_BUSY },
+        { &bwl_token, BOWLINE_NO_WAIT, false, BOWLINE_BUSY },
+        /* If it tried first and joined afterwards, other waiters would come before it. */
+        { &bwl_queue, 20000, true, BOWLINE_REFUSED },
+    };
 
-    can_connect = true;
-    assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
-    assert_true(is_open);
-    assert_int_equal(connects, 1);
-    assert_int_equal(command_count, 1);
-}
-
-/* If it tried first and joined the queue afterwards, other waiters would come before it. */
-TEST(acquire_with_a_wait_joins_the_queue_with_its_first_command)
-{
-    bool is_open;
-
-    can_connect = true;
-    assert_int_equal(acquire_beside_a_call(&bwl_queue, 20000, &is_open), BOWLINE_REFUSED);
-    assert_true(is_open);
-    assert_int_equal(command_count, 1);
-    assert_int_equal(commands[0], REDIS_QUEUE_JOIN);
-}
-
-TEST(acquire_uses_the_first_shard_when_a_new_one_cannot_connect)
-{
-    bool is_open;
-
-    can_connect = false;
-    assert_int_equal(acquire_beside_a_call(&bwl_token, BOWLINE_NO_WAIT, &is_open), BOWLINE_BUSY);
-    assert_false(is_open);
-    assert_int_equal(connects, 1);
-    assert_int_equal(command_count, 1);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool is_open;
+        can_connect = rows[i].can_connect;
+        assert_int_equal(acquire_beside_a_call(rows[i].protocol, rows[i].wait_ms, &is_open),
+                         rows[i].status);
+        assert_int_equal(is_open, can_connect);
+        assert_int_equal(connects, 1);
+        assert_int_equal(command_count, 1);
+        assert_int_equal(commands[0] == REDIS_QUEUE_JOIN, rows[i].protocol == &bwl_queue);
+    }
 }
 
 TEST(acquire_whose_wait_ends_while_a_new_shard_connects_is_TIMEOUT)

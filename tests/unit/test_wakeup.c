@@ -7,23 +7,19 @@
 #include "api/handles.h"
 #include "runtime/wakeup.h"
 #include "tests/lib/suite.h"
+#include "tests/lib/testing.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static bowline_client *client;
 static bowline_error   error;
 
 static int open_client(void **state)
 {
-    assert_int_equal(bowline_open(&client,
-                                  BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD),
-                                  &error),
-                     BOWLINE_OK);
+    client = must_open_without_renewal_thread("thread:");
     return 0;
 }
 
@@ -72,24 +68,20 @@ TEST(wakeup_that_cannot_be_made_leaves_nothing_and_is_tried_again)
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
 }
 
+static int use_and_close_in_child(void *arg)
+{
+    bool is_forked =
+        bowline_fd(client) == BOWLINE_FORKED && bowline_wakeup_fd(client, &error) == BOWLINE_FORKED;
+
+    bowline_close(client);
+    return is_forked ? 7 : 1;
+}
+
 /* It has the descriptors, and not the thread: the close must not wait for that thread. */
 TEST(wakeup_in_a_child_returns_forked_and_close_returns)
 {
-    int status;
-
     assert_true(bowline_wakeup_fd(client, &error) >= 0);
-    pid_t child = fork();
-    if (child == 0) {
-        int wrong = 0;
-        (void)alarm(20);
-        wrong += bowline_fd(client) != BOWLINE_FORKED;
-        wrong += bowline_wakeup_fd(client, &error) != BOWLINE_FORKED;
-        bowline_close(client);
-        _exit(wrong == 0 ? 7 : wrong);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(in_child(use_and_close_in_child, NULL), 7);
 }
 
 /* An earlier timer replaces a later one (of five seconds, for the reply), and a dispatch takes the
@@ -126,25 +118,16 @@ TEST(wakeup_descriptor_stays_readable_until_the_next_dispatch)
     assert_false(is_readable(fd, 0));
 }
 
-static void start(const char *name)
-{
-    bowline_operation *op = NULL;
-
-    assert_int_equal(bowline_acquire_start(&op, client, name,
-                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
-                     BOWLINE_OK);
-}
-
 /* The operation ends inside the call that starts it.  A caller without events checks it. */
 TEST(wakeup_operation_that_ends_in_its_start_wakes_a_loop_with_events)
 {
     bowline_event event = { .size = sizeof event };
     int           fd    = bowline_fd(client);
 
-    start("n");
+    (void)must_start(client, "n", BOWLINE_FOREVER);
     assert_false(is_readable(fd, 0));
     assert_int_equal(bowline_next_event(client, &event, &error), 1);
-    start("m");
+    (void)must_start(client, "m", BOWLINE_FOREVER);
     assert_true(is_readable(fd, 0));
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(bowline_next_event(client, &event, &error), 1);
@@ -155,10 +138,9 @@ TEST(wakeup_operation_that_ends_in_its_start_wakes_a_loop_with_events)
 
 TEST(wakeup_without_descriptors_acquires_a_free_lock_and_never_waits)
 {
-    bowline_hold *held = NULL, *free_one = NULL, *none = NULL;
+    bowline_hold *held = must_acquire(client, "n"), *free_one = NULL, *none = NULL;
     struct rlimit before;
 
-    assert_int_equal(bowline_acquire(&held, client, "n", NULL, &error), BOWLINE_OK);
     limit_descriptors(3, &before);
     int taken    = bowline_acquire(&free_one, client, "m", NULL, NULL);
     int waited   = bowline_acquire(&none, client, "n", BOWLINE_ACQUIRE(.wait_ms = 1000), &error);
@@ -179,13 +161,10 @@ TEST(wakeup_without_descriptors_acquires_a_free_lock_and_never_waits)
 static unsigned wait_without_descriptors(int64_t wait_ms)
 {
     bowline_hold      *none    = NULL;
-    bowline_operation *op      = NULL;
+    bowline_operation *op      = must_start(client, "n", wait_ms);
     unsigned           refused = 0;
     struct rlimit      before;
 
-    assert_int_equal(
-        bowline_acquire_start(&op, client, "n", BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error),
-        BOWLINE_OK);
     bwl_loop_lock(&client->first->loop);
     bwl_reactor_close(&client->first->host.reactor); /* the engine has opened it */
     bwl_loop_unlock(&client->first->loop);
@@ -201,9 +180,7 @@ static unsigned wait_without_descriptors(int64_t wait_ms)
  * wait, the next round waits for longer. */
 TEST(wakeup_without_descriptors_ends_an_acquire_in_time)
 {
-    bowline_hold *held = NULL;
-
-    assert_int_equal(bowline_acquire(&held, client, "n", NULL, &error), BOWLINE_OK);
+    (void)must_acquire(client, "n");
     for (int64_t wait_ms = 40; wait_without_descriptors(wait_ms) == 0; wait_ms *= 2)
         assert_true(wait_ms < 60000);
 }

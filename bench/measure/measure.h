@@ -17,7 +17,7 @@ bench_measuring bench_measure_redlock;                                /* redlock
 bench_measuring bench_measure_renewals, bench_measure_due;            /* renewals.c  */
 bench_measuring bench_measure_run_file, bench_measure_run_redis;      /* run.c       */
 bench_measuring bench_measure_same_name;                              /* same_name.c */
-bench_measuring bench_measure_shared, bench_measure_several;          /* shared.c */
+bench_measuring bench_measure_shared, bench_measure_several;          /* pair.c */
 bench_measuring bench_measure_spin;                                   /* spin.c      */
 bench_measuring bench_measure_takeover;                               /* takeover.c  */
 bench_measuring bench_measure_threads;                                /* threads.c   */

@@ -98,8 +98,8 @@ check_wait *check_yields(unsigned name, sim_process *process, check_share share,
 check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence);
 /* It may lose its place from now on. */
 void check_withdrawn(check_wait *wait);
-/* It is one of several that are acquired together: it waits in the queue of one after the other, and
- * the servers keep those that it has. */
+/* It is one of several that are acquired together: its process may have the lock, and wait for
+ * another one. */
 void check_of_several(check_wait *wait);
 /* It has ended without a grant. */
 void check_wait_over(check_wait *wait);

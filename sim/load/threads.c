@@ -327,6 +327,25 @@ static void release_together(worker *w, together *t)
     load_check_release(w->program, status, had_ended);
 }
 
+/* Asks how long it may rely on each, before that can be over. */
+static void keep_together(worker *w, together *t)
+{
+    load_program *p     = w->program;
+    int64_t       until = load_own_ms(p) + (int64_t)load_draw(p, (uint64_t)p->plan.hold_ms + 1);
+
+    for (int64_t rest; (rest = until - load_own_ms(p)) > 0 && !p->stops;) {
+        for (unsigned i = 0; i < t->count; i++) {
+            check_left left    = load_left(p, t->holds[i]);
+            int64_t    left_ms = left.until / SIM_MS - load_own_ms(p) + 1;
+            check_until(t->claims[i], left);
+            if (left_ms <= 1)
+                return;
+            rest = rest < left_ms ? rest : left_ms;
+        }
+        sleep_ms(w, (int64_t)load_draw(p, (uint64_t)rest + 1));
+    }
+}
+
 /* Acquires several names, holds them for a while, and releases them. */
 static void take_together(worker *w)
 {
@@ -348,9 +367,7 @@ static void take_together(worker *w)
     end(w, status, &error);
     if (status != BOWLINE_OK)
         return;
-    sleep_ms(w, (int64_t)load_draw(p, (uint64_t)p->plan.hold_ms + 1));
-    for (unsigned i = 0; i < t.count; i++)
-        check_until(t.claims[i], load_left(p, t.holds[i]));
+    keep_together(w, &t);
     release_together(w, &t);
 }
 

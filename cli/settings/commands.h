@@ -70,7 +70,7 @@
     X(AT_LEAST, 0, "at-least", "TIME", "keep the lock for at least TIME from now")            \
     X(RETRY_FAILED, 0, "retry-failed", NULL, "if COMMAND fails, the next may run at once")    \
     SHARE_OPTIONS(X)                                                                          \
-    X(AND, 0, "and", "NAME2", "acquire NAME2, too: all or none; may be repeated")          \
+    X(AND, 0, "and", "NAME2", "acquire NAME2, too: all or none; may be repeated")             \
     X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
     X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
     X(MAX_HOLD, 0, "max-hold", "TIME", "stop COMMAND and release the lock after TIME")        \

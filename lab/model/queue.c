@@ -12,7 +12,7 @@ typedef bwl_model_queue_script script;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static void set_lock(script *s, uint16_t token, bwl_ms time)
+void bwl_queue_set_lock(script *s, uint16_t token, bwl_ms time)
 {
     bwl_model_set(s->r, BWL_MODEL_LOCK, bwl_model_value(NULL, token, 0), token);
     bwl_model_expire(s->r, BWL_MODEL_LOCK, time);
@@ -181,7 +181,7 @@ static bool grant(script *s, bwl_serving *how, bwl_member m, bool *is_ours)
     bwl_share share = bwl_share_of(s, m.token);
 
     if (share.weight == 0) {
-        set_lock(s, m.token, m.provisional_ttl_ms);
+        bwl_queue_set_lock(s, m.token, m.provisional_ttl_ms);
         how->gate = 0;
     } else {
         if (how->gate == 0)
@@ -279,7 +279,7 @@ void bwl_queue_say_served(script *s, bwl_served as)
     bwl_queue_say(s, BWL_YES, as == BWL_SERVED_MORE ? BWL_QUEUE_STATUS_MORE : 0);
 }
 
-static bool is_of(const script *s, uint16_t token)
+bool bwl_queue_is_of(const script *s, uint16_t token)
 {
     const bwl_model_key *lock = bwl_model_lock(s->r);
 
@@ -288,7 +288,7 @@ static bool is_of(const script *s, uint16_t token)
 
 bool bwl_queue_is_mine(const script *s)
 {
-    return is_of(s, s->q->token);
+    return bwl_queue_is_of(s, s->q->token);
 }
 
 /* Writes the state of L. */
@@ -402,7 +402,7 @@ static bool take(script *s)
     if (bwl_model_exists(s->r, BWL_MODEL_LOCK) ||
         (bwl_model_exists(s->r, BWL_MODEL_QUEUE) && !barges))
         return false;
-    set_lock(s, s->q->token, s->q->lease_ms);
+    bwl_queue_set_lock(s, s->q->token, s->q->lease_ms);
     s->reply.fence = bwl_queue_count(s);
     bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
     return true;
@@ -562,13 +562,13 @@ static void requeue(script *s)
 {
     int64_t fence;
 
-    if (!is_of(s, s->q->previous_token)) {
+    if (!bwl_queue_is_of(s, s->q->previous_token)) {
         bwl_queue_say(s, BWL_NO, BWL_QUEUE_STATUS_GONE);
         return;
     }
     fence = bwl_queue_count(s);
     if (!bwl_model_exists(s->r, BWL_MODEL_QUEUE)) {
-        set_lock(s, s->q->token, s->q->lease_ms);
+        bwl_queue_set_lock(s, s->q->token, s->q->lease_ms);
         s->reply.fence = fence;
         bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
         return;

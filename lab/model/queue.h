@@ -53,7 +53,7 @@ typedef struct bwl_model_queue_args {
                                * the fence */
     bwl_member        member; /* JOIN, HEARTBEAT: its new entry */
     uint8_t           old_channels[2]; /* HEARTBEAT, CANCEL: its older push channels; 0: none */
-    uint16_t          previous_token;  /* REQUEUE: the token of the owner */
+    uint16_t          previous_token;  /* REQUEUE: the token of the owner; SHARE_UPGRADE: the new */
     bwl_ms            dead_ms;         /* a waiter that is silent for longer is skipped; 0: none */
     bwl_ms            keep_ms;         /* TTL of Q and B; 0: none */
     unsigned          serve_max;       /* most waiters skipped per command */

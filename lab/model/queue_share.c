@@ -105,10 +105,18 @@ static uint32_t member(uint16_t token, unsigned i)
     return token | (uint32_t)i << TOKEN_BITS;
 }
 
+/* Of who shares the lock after a downgrade, 1. */
+static unsigned members_of(const script *s, uint16_t token)
+{
+    unsigned weight = bwl_share_of(s, token).weight;
+
+    return weight != 0 ? weight : 1;
+}
+
 void bwl_share_enter(script *s, uint16_t token, bwl_ms for_ms)
 {
     s->last_ends_ms = now_ms(s) + for_ms;
-    for (unsigned i = 0; i < bwl_share_of(s, token).weight; i++)
+    for (unsigned i = 0; i < members_of(s, token); i++)
         bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_SHARERS, member(token, i),
                            s->last_ends_ms);
 }
@@ -123,7 +131,7 @@ bool bwl_share_remove(script *s, uint16_t token)
 {
     bool was_there = bwl_model_item_of(s->r, BWL_MODEL_SHARERS, token) != NULL;
 
-    for (unsigned i = 0; i < bwl_share_of(s, token).weight; i++)
+    for (unsigned i = 0; i < members_of(s, token); i++)
         (void)bwl_model_item_remove(s->r, BWL_MODEL_SHARERS, member(token, i));
     return was_there;
 }
@@ -271,26 +279,83 @@ static void heartbeat(script *s)
     bwl_queue_wait(s, (uint64_t)ticket, how, serves, true);
 }
 
+/* Our share ends later, or as before; L and H with the last one. */
+static void extend_share(script *s, const bwl_model_item *share)
+{
+    if (share->value < now_ms(s) + s->q->lease_ms)
+        bwl_share_enter(s, s->q->token, s->q->lease_ms);
+    bwl_share_keep_gate(s);
+}
+
+/* L, which is ours alone, becomes a gate, and others may come in. */
+static void open_to_others(script *s, int64_t fence)
+{
+    bwl_ms ms = bwl_ms_max(s->q->lease_ms, bwl_model_left_ms(s->r, BWL_MODEL_LOCK));
+
+    bwl_share_open(s, fence);
+    bwl_share_enter(s, s->q->token, ms);
+    (void)bwl_queue_serve(s, (bwl_serving){ .gate = fence, .used = members_of(s, s->q->token) });
+}
+
 static void extend(script *s)
 {
-    bwl_model_redis      *r     = s->r;
-    const bwl_model_item *share = bwl_model_share(&r->data, s->q->token);
-    bwl_ms                ms    = s->q->lease_ms;
+    const bwl_model_item *share = bwl_model_share(&s->r->data, s->q->token);
 
     bwl_queue_say(s, BWL_YES, 0);
-    if (share != NULL) {
-        if (share->value < now_ms(s) + ms)
-            bwl_share_enter(s, s->q->token, ms);
-        bwl_share_keep_gate(s);
-    } else if (bwl_queue_is_mine(s)) { /* granted by a script that does not know H */
-        ms = bwl_ms_max(ms, bwl_model_left_ms(r, BWL_MODEL_LOCK));
-        bwl_share_open(s, s->q->ticket);
-        bwl_share_enter(s, s->q->token, ms);
-        (void)bwl_queue_serve(
-            s, (bwl_serving){ .gate = s->q->ticket, .used = bwl_share_of(s, s->q->token).weight });
-    } else {
+    if (share != NULL)
+        extend_share(s, share);
+    else if (bwl_queue_is_mine(s)) /* granted by a script that does not know H */
+        open_to_others(s, s->q->ticket);
+    else
         bwl_queue_say(s, BWL_NO, 0);
+}
+
+static void say_not_ours(script *s)
+{
+    bool is_gone = !bwl_model_exists(s->r, BWL_MODEL_LOCK);
+
+    bwl_queue_say(s, BWL_NO, is_gone ? BWL_QUEUE_STATUS_GONE : 0);
+}
+
+static void downgrade(script *s)
+{
+    const bwl_model_item *share = bwl_model_share(&s->r->data, s->q->token);
+    int64_t               fence = bwl_model_gate(&s->r->data);
+
+    if (share == NULL && !bwl_queue_is_mine(s)) {
+        say_not_ours(s);
+        return;
     }
+    if (share != NULL)
+        extend_share(s, share);
+    else
+        open_to_others(s, fence = bwl_queue_count(s));
+    s->reply.fence = fence;
+    bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
+}
+
+static void upgrade(script *s)
+{
+    const bwl_model_item *share = bwl_model_share(&s->r->data, s->q->token);
+
+    if (share == NULL && !bwl_queue_is_mine(s) && !bwl_queue_is_of(s, s->q->previous_token)) {
+        say_not_ours(s);
+        return;
+    }
+    if (share != NULL) {
+        extend_share(s, share);
+        purge(s);
+        bwl_share_keep_gate(s);
+    }
+    if (share != NULL && bwl_model_items_count(s->r, BWL_MODEL_SHARERS) > 1) {
+        bwl_queue_say_busy(s);
+        return;
+    }
+    bwl_queue_set_lock(s, s->q->previous_token,
+                       bwl_ms_max(s->q->lease_ms, bwl_model_left_ms(s->r, BWL_MODEL_LOCK)));
+    (void)bwl_model_remove(s->r, BWL_MODEL_SHARERS);
+    s->reply.fence = bwl_queue_count(s);
+    bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
 }
 
 static void leave(script *s)
@@ -304,7 +369,7 @@ static void leave(script *s)
         bwl_queue_say_served(s, bwl_queue_pass_on(s));
         return;
     }
-    if (how.gate != 0 && !queue && bwl_share_of(s, s->q->token).weight == 1) {
+    if (how.gate != 0 && !queue && members_of(s, s->q->token) == 1) {
         bwl_ms last = bwl_model_gate_ends(&s->r->data);
         had         = bwl_share_remove(s, s->q->token);
         if (had && !bwl_model_exists(s->r, BWL_MODEL_SHARERS))
@@ -335,6 +400,8 @@ void bwl_share_reply(script *s)
     case REDIS_SHARE_HEARTBEAT: heartbeat(s); break;
     case REDIS_SHARE_EXTEND: extend(s); break;
     case REDIS_SHARE_LEAVE: leave(s); break;
+    case REDIS_SHARE_DOWNGRADE: downgrade(s); break;
+    case REDIS_SHARE_UPGRADE: upgrade(s); break;
     default: bwl_unreachable("a command that shares nothing");
     }
 }

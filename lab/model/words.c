@@ -494,6 +494,8 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_comman
     case REDIS_SHARE_HEARTBEAT:
     case REDIS_SHARE_EXTEND:
     case REDIS_SHARE_LEAVE:
+    case REDIS_SHARE_DOWNGRADE:
+    case REDIS_SHARE_UPGRADE:
     case REDIS_REPLICATED: break;
     case REDIS_STEP: return bwl_model_step(r, q);
     }

@@ -72,6 +72,8 @@ static const char *word_name(unsigned command)
     case REDIS_SHARE_HEARTBEAT: return "SHARE-HEARTBEAT";
     case REDIS_SHARE_EXTEND: return "SHARE-EXTEND";
     case REDIS_SHARE_LEAVE: return "SHARE-LEAVE";
+    case REDIS_SHARE_DOWNGRADE: return "SHARE-DOWNGRADE";
+    case REDIS_SHARE_UPGRADE: return "SHARE-UPGRADE";
     case REDIS_REPLICATED: return "REPLICATED";
     case REDIS_STEP: return "STEP";
     }

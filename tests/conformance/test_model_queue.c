@@ -130,6 +130,14 @@ static bool ask_in_a_batch(unsigned client, const bwl_redis_command_args *args,
     return batch.answers[0] != 0;
 }
 
+/* A client that shares nothing of itself sends these after a downgrade. */
+static bwl_share shares_now_of(unsigned client, bwl_redis_command command)
+{
+    bool is_changed = shares[client].weight == 0 && command >= REDIS_SHARE_TAKE;
+
+    return is_changed ? (bwl_share){ .weight = 1 } : shares[client];
+}
+
 static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q)
 {
     char                   token[BWL_TOKEN_MAX + 1];
@@ -153,7 +161,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
            .lease_ms       = q->lease_ms,
            .number =
             q->command == REDIS_SHARE_EXTEND ? q->ticket * (int64_t)BWL_QUEUE_HANDOFFS : q->ticket,
-           .share = shares[client],
+           .share = shares_now_of(client, q->command),
            .self  = &self,
            .who   = "ann@web-2",
     };
@@ -199,9 +207,26 @@ static bool is_queued(uint16_t token)
     return false;
 }
 
+/* For an upgrade. */
+static uint16_t some_new_token(uint16_t token)
+{
+    unsigned client = bwl_token_client(token);
+    uint16_t other  = bwl_token_number(client, SERIALS + 1u - bwl_token_serial(token));
+    bool     is_new = !is_queued(other) && bwl_model_share(&model.data, other) == NULL;
+
+    return is_new ? other : bwl_token_number(client, SERIALS + 1);
+}
+
 /* Who shares may also have the lock alone: DISPATCH_NEXT and the commands of others serve it. */
 static bwl_redis_command some_command(unsigned client)
 {
+    static const bwl_redis_command changes[] = { REDIS_SHARE_DOWNGRADE, REDIS_SHARE_DOWNGRADE,
+                                                 REDIS_SHARE_UPGRADE,   REDIS_SHARE_UPGRADE,
+                                                 REDIS_SHARE_EXTEND,    REDIS_SHARE_LEAVE,
+                                                 REDIS_QUEUE_EXTEND,    REDIS_QUEUE_RELEASE };
+
+    if (shares[client].weight <= 1 && shares[client].limit == 0 && below(4) == 0)
+        return changes[below(COUNT_OF(changes))];
     if (shares[client].weight == 0)
         return (bwl_redis_command)(REDIS_QUEUE_TAKE + below(9));
     return below(8) == 0 ? REDIS_QUEUE_DISPATCH_NEXT
@@ -235,8 +260,12 @@ static bwl_model_queue_args some_question(unsigned client)
     }
     if (does == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
+    if (q.command == REDIS_SHARE_LEAVE && shares[client].weight == 0 && is_queued(token))
+        q.command = REDIS_SHARE_DOWNGRADE; /* its entry is one of an exclusive lock */
     if (q.command == REDIS_SHARE_EXTEND)
         q.ticket = beginning_ms * 1000 + below(100);
+    if (q.command == REDIS_SHARE_UPGRADE)
+        q.previous_token = some_new_token(token);
     if (q.command == REDIS_QUEUE_REST)
         q.ticket = 20 * below(4);
     if (q.command == REDIS_QUEUE_REQUEUE)

@@ -100,6 +100,26 @@
  *                 otherwise                  -> our members of H and our entry of Q are
  *                                               removed; under a gate, serve
  *                                                          YES, or YES MORE; NO: none
+ *  SHARE_DOWNGRADE
+ *                 L is value                 -> L becomes a gate with a new fence, H has
+ *                                               only our member, for lease, or to the
+ *                                               present expiry of L if that is later;
+ *                                               serve; number: the fence              YES HELD
+ *                 a gate, H has value        -> as SHARE_EXTEND; number: the fence
+ *                                               of the gate                           YES HELD
+ *                 otherwise                  -> nothing                                NO
+ *  SHARE_UPGRADE  L is the new value         -> as EXTEND; number: a new fence        YES HELD
+ *                 a gate, H has value and
+ *                 others                     -> as SHARE_EXTEND                        NO BUSY
+ *                 a gate, H has value alone;
+ *                 or L is value              -> L = the new value, for lease, or as
+ *                                               before if that is later; H is deleted;
+ *                                               number: a new fence                   YES HELD
+ *                 otherwise                  -> nothing                                NO
+ *
+ * Both are of a hold with a weight of 1 and no limit.  The new value is that of the other token of
+ * the lock machine.  NO without BUSY is certain: neither value has the lock, nor will a command
+ * that comes late give it to one of them.
  *
  * L is the value of a waiter that shares if a command granted it that cannot share: TAKE, JOIN and
  * HEARTBEAT know no H, and neither do earlier versions.  RELEASE, REST, CANCEL, DISPATCH_NEXT and
@@ -143,7 +163,7 @@ typedef struct bwl_queue_status {
 /* Whether it is one of these commands. */
 static inline bool bwl_queue_is(bwl_redis_command command)
 {
-    return command >= REDIS_QUEUE_TAKE && command <= REDIS_SHARE_LEAVE;
+    return command >= REDIS_QUEUE_TAKE && command <= REDIS_SHARE_UPGRADE;
 }
 
 /* Of a command that shares, the one that does the same for an exclusive lock.  SHARE_LEAVE is

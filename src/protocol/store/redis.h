@@ -172,7 +172,9 @@ typedef enum bwl_redis_command {
     REDIS_SHARE_JOIN,
     REDIS_SHARE_HEARTBEAT,
     REDIS_SHARE_EXTEND,
-    REDIS_SHARE_LEAVE, /* the last of protocol/store/queue.h */
+    REDIS_SHARE_LEAVE,
+    REDIS_SHARE_DOWNGRADE,
+    REDIS_SHARE_UPGRADE, /* the last of protocol/store/queue.h */
     REDIS_REPLICATED,
     REDIS_STEP,
     REDIS_ADOPT,

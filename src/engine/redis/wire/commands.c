@@ -105,6 +105,8 @@ static const row rows[] = {
     [REDIS_SHARE_HEARTBEAT] = { "%S %G %v %p %n %M", BWL_SCRIPT_SHARE_HEARTBEAT, { QUEUE_STATUS } },
     [REDIS_SHARE_EXTEND]    = { "%S %G %v %l %p %g %N", BWL_SCRIPT_SHARE_EXTEND, { OWNED } },
     [REDIS_SHARE_LEAVE]     = { "%S %G %v %p %g %M", BWL_SCRIPT_SHARE_LEAVE, { QUEUE_STATUS } },
+    [REDIS_SHARE_DOWNGRADE] = { "%S %G %v %l %p", BWL_SCRIPT_SHARE_DOWNGRADE, { QUEUE_STATUS } },
+    [REDIS_SHARE_UPGRADE]   = { "%S %G %v %l %o", BWL_SCRIPT_SHARE_UPGRADE, { QUEUE_STATUS } },
 };
 
 /* DELETE_IF_MINE with a signal.  A list is a key: KEYS[2]. */

@@ -36,7 +36,7 @@ typedef struct bwl_redis_command_args {
     const char       *key;
     size_t            key_size;
     const char       *token;
-    const char       *previous_token; /* of REDIS_QUEUE_REQUEUE */
+    const char       *previous_token; /* of QUEUE_REQUEUE; of SHARE_UPGRADE, the new one */
     const char       *previous_value; /* of REDIS_ADOPT */
     bool              is_of_cluster;  /* the server is a node of a cluster */
     const char       *value;          /* this value; NULL: the value of token and rules */

@@ -322,7 +322,7 @@ bwl_bytes bwl_queue_read_broken(const char *bytes, size_t size)
  *      l  the time left, as PTTL               n  how many wait (from 1)
  *      o  1: the lock has a value of this protocol; 2: that is the rest of a holder
  *      u  the server's time in microseconds */
-enum { JOIN = 1u << 0, HEARTBEAT = 1u << 1, REQUEUE = 1u << 2, TAKE = 1u << 3 };
+enum { JOIN = 1u << 0, HEARTBEAT = 1u << 1, REQUEUE = 1u << 2, TAKE = 1u << 3, CHANGE = 1u << 4 };
 
 static const struct status {
     const char           *word;
@@ -331,7 +331,7 @@ static const struct status {
     unsigned              commands; /* that can have it */
 } statuses[] = {
     { "QUEUED", "trlou", BWL_QUEUE_STATUS_QUEUED, JOIN | HEARTBEAT | REQUEUE },
-    { "BUSY", "lo", BWL_QUEUE_STATUS_BUSY, TAKE },
+    { "BUSY", "lo", BWL_QUEUE_STATUS_BUSY, TAKE | CHANGE },
     { "FULL", "n", BWL_QUEUE_STATUS_FULL, JOIN },
     { "GONE", "", BWL_QUEUE_STATUS_GONE, HEARTBEAT | REQUEUE },
     { "CLAIMED", "ft", BWL_QUEUE_STATUS_PROVISIONAL, JOIN | HEARTBEAT | REQUEUE },
@@ -345,6 +345,8 @@ static unsigned bit_of(bwl_redis_command command)
     case REDIS_QUEUE_JOIN: return JOIN;
     case REDIS_QUEUE_HEARTBEAT: return HEARTBEAT;
     case REDIS_QUEUE_REQUEUE: return REQUEUE;
+    case REDIS_SHARE_DOWNGRADE:
+    case REDIS_SHARE_UPGRADE: return CHANGE;
     default: return 0;
     }
 }
@@ -405,20 +407,22 @@ static bwl_redis_verdict read_array(unsigned command, bwl_resp_cursor *cursor,
  *  RELEASE, REST, CANCEL, SHARE_LEAVE
  *                        :1 YES   :2 YES MORE   :0 NO; not CANCEL: :-1 NO, it has another value
  *  DISPATCH_NEXT         :1 YES   :2 YES MORE
+ *  SHARE_DOWNGRADE, SHARE_UPGRADE
+ *                        :n HELD, n makes the fence   :0, :-1 as RELEASE; or an array
  */
 bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cursor,
                                  const bwl_resp_value *value, bwl_redis_reply *ret_reply)
 {
-    bwl_queue_status *status = &ret_reply->queue_status;
-    unsigned          bit    = bit_of(command);
-    bool              releases =
-        bwl_queue_exclusive(command) == REDIS_QUEUE_RELEASE || command == REDIS_QUEUE_REST;
-    bool may_be_0 =
-        command == REDIS_QUEUE_REQUEUE || (bit == 0 && command != REDIS_QUEUE_DISPATCH_NEXT);
+    bwl_queue_status *status    = &ret_reply->queue_status;
+    unsigned          bit       = bit_of(command);
+    bool              says_loss = bwl_queue_exclusive(command) == REDIS_QUEUE_RELEASE ||
+                     command == REDIS_QUEUE_REST || bit == CHANGE;
+    bool may_be_0 = command == REDIS_QUEUE_REQUEUE || bit == CHANGE ||
+                    (bit == 0 && command != REDIS_QUEUE_DISPATCH_NEXT);
 
     if (value->type != ':' && bit != 0)
         return read_array(bit, cursor, value, ret_reply);
-    if (releases && value->type == ':' && value->integer == -1) {
+    if (says_loss && value->type == ':' && value->integer == -1) {
         ret_reply->loss   = BOWLINE_LOSS_TAKEN;
         ret_reply->answer = BWL_NO;
         return BWL_REDIS_ANSWER;
@@ -427,7 +431,7 @@ bwl_redis_verdict bwl_queue_read(bwl_redis_command command, bwl_resp_cursor *cur
         value->integer >= (bit != 0 ? BWL_QUEUE_COUNT_MAX : 3))
         return BWL_REDIS_STRANGE;
     ret_reply->answer = value->integer == 0 ? BWL_NO : BWL_YES;
-    if (releases && value->integer == 0)
+    if (says_loss && value->integer == 0)
         ret_reply->loss = BOWLINE_LOSS_GONE;
     if (bit != 0) {
         status->kind      = value->integer == 0 ? BWL_QUEUE_STATUS_GONE : BWL_QUEUE_STATUS_HELD;

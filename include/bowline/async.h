@@ -38,7 +38,7 @@
 extern "C" {
 #endif
 
-/* An acquire, extend, yield, release, who or holders under way. */
+/* An acquire, extend, downgrade, upgrade, yield, release, who or holders under way. */
 typedef struct bowline_operation bowline_operation;
 
 /* ---- start and finish ------------------------------------------------------------------------ */
@@ -62,6 +62,14 @@ bowline_acquire_all_start(bowline_operation **ret_op, bowline_client *client,
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_extend_start(bowline_operation **ret_op,
                                                         bowline_hold *hold, uint32_t lease_ms,
                                                         bowline_error *reterr);
+
+/* As bowline_downgrade and bowline_upgrade, returning at once: USAGE, UNSUPPORTED, UNKNOWN, NOMEM,
+ * FORKED.  bowline_cancel ends the operation and not the change: it goes on, and bowline_hold_mode
+ * has its result.  Free with bowline_finish.  One thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int
+bowline_downgrade_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr);
+BOWLINE_API BOWLINE_MUST_CHECK int bowline_upgrade_start(bowline_operation **ret_op,
+                                                         bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, returning at once.  From here on the hold belongs to the operation and must
  * not be used, unless this fails with NOMEM or FORKED.  Free with bowline_finish.  One thread. */
@@ -103,7 +111,7 @@ BOWLINE_API int bowline_operation_check(bowline_operation *op, bowline_error *re
 BOWLINE_API int bowline_operation_wait(bowline_operation *op, int64_t wait_ms,
                                        bowline_error *reterr);
 
-/* Ends an acquire, yield, extend, who or holders soon, with CANCELLED unless it has ended before.
+/* Ends an acquire, yield, extend, downgrade, upgrade, who or holders soon, with CANCELLED unless it has ended before.
  * No effect on a release.  Do not call it after finish.  Any thread. */
 BOWLINE_API void bowline_cancel(bowline_operation *op);
 
@@ -117,7 +125,7 @@ bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_e
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_acquire_all_finish(bowline_hold *ret_holds[], bowline_operation *op, bowline_error *reterr);
 
-/* The same for extend, yield and release.  Their statuses, and CANCELLED.  One thread. */
+/* The same for extend, downgrade, upgrade, yield and release.  Their statuses, and CANCELLED.  One thread. */
 BOWLINE_API int bowline_finish(bowline_operation *op, bowline_error *reterr);
 
 /* The same for who.  Statuses of bowline_who, and CANCELLED.  thread: and file: query now; the

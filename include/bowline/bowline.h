@@ -359,7 +359,34 @@ BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
  * A release of the hold during this call ends it with LOST.  One thread. */
 BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr);
 
+/* Makes an exclusive hold one that others may share: BOWLINE_SHARED from now on.  Nobody has the
+ * lock alone in between, and clients that wait to share it and are first in the queue get it with
+ * the same command.  The fence is a new one, that of all who share.  A hold that is shared already:
+ * OK.  The hold lasts for its lease from now, or as long as before if that is longer.
+ * LOST.  UNKNOWN: no reply; the hold counts as shared, and the next renewal finds out; call it
+ * again, or release the hold.  UNREACHABLE, REFUSED: the hold is exclusive as before.
+ * UNSUPPORTED: all but protocol queue; with sync=; while other threads of the client wait for the
+ * same hold of it (turns=1 in the URL prevents that).  USAGE: with permits, once_ms or at_least_ms;
+ * while another operation on the hold is under way.  FORKED.
+ * Blocks for one reply (timeout= of the URL), and twice as long at most if the connection ends
+ * meanwhile.  One thread. */
+BOWLINE_API int bowline_downgrade(bowline_hold *hold, bowline_error *reterr);
+
+/* Makes a shared hold exclusive, if nobody else shares the lock: at once or not at all, also before
+ * clients that wait for it.  The fence is a new one, above all before.  A hold that is exclusive
+ * already: OK.  The hold lasts as after bowline_downgrade.
+ * BUSY: others share it, and the hold is shared as before.  Two that upgrade at once are both BUSY,
+ * and neither waits while it holds: to write, release it, acquire it as BOWLINE_EXCLUSIVE, and read
+ * again what the lock protects.  UNKNOWN: no reply; the hold counts as shared; if a later renewal
+ * finds it upgraded, bowline_hold_mode says so.
+ * The other statuses are those of bowline_downgrade.  Blocks as that does.  One thread. */
+BOWLINE_API int bowline_upgrade(bowline_hold *hold, bowline_error *reterr);
+
 /* ---- state of a hold ------------------------------------------------------------------------- */
+
+/* BOWLINE_EXCLUSIVE, BOWLINE_SHARED or BOWLINE_PERMITS.  While a change of it has no reply:
+ * BOWLINE_SHARED.  Any thread. */
+BOWLINE_API int bowline_hold_mode(const bowline_hold *hold);
 
 /* How long the lock is certainly ours from now on.  0: it is not; INT64_MAX: only a release ends
  * it.  A result stays true even if the hold is lost later, as long as the store keeps what it

@@ -150,9 +150,9 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
     bwl_link       *link           = &w->servers[send->node].links[client];
     unsigned        most           = ASKS_AT_ONCE_MAX;
     bool            is_step        = send->command == REDIS_STEP;
-    uint16_t        previous_token = bwl_token_read(c->hold.previous_token);
+    uint16_t        previous_token = bwl_token_read(c->hold.other_token);
     uint16_t        token =
-        bwl_redis_uses_previous_token(send) ? previous_token : bwl_world_token_of(w, client);
+        bwl_redis_uses_other_token(send) ? previous_token : bwl_world_token_of(w, client);
 
     assert(send->node < w->scenario->servers);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.request.token));

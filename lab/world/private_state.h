@@ -44,7 +44,7 @@ static inline const bwl_queue_state *bwl_queue_state_of(const bwl_hold *h)
 /* The token that this hold must release first; 0: none. */
 static inline uint16_t bwl_queue_owes(const bwl_hold *h)
 {
-    return bwl_queue_state_of(h)->previous_may_own ? bwl_token_read(h->previous_token) : 0;
+    return bwl_queue_state_of(h)->previous_may_own ? bwl_token_read(h->other_token) : 0;
 }
 
 /* True for the protocols of src/protocol/replicated.c and their mutants. */

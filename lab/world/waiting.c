@@ -149,7 +149,7 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_send *send, bwl_mes
     if (does == REDIS_QUEUE_JOIN && waiter->ticket != 0 &&
         (uint64_t)send->args[REDIS_ARG_TICKET] != waiter->ticket)
         w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
-    if (bwl_redis_uses_previous_token(send))
+    if (bwl_redis_uses_other_token(send))
         return; /* it has no queue status */
     if (waiter->named_token != message->token) {
         waiter->named_token     = message->token;

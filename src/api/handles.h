@@ -41,6 +41,10 @@ int bwl_check_times(uint32_t lease_ms, int64_t max_hold_ms, bowline_error *reter
  * never extends. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
 
+/* Whether this change of its mode can be sent.  USAGE, UNSUPPORTED; UNKNOWN: another one has no
+ * reply. */
+int bwl_check_change(const bwl_lock *lock, bwl_change change, bowline_error *reterr);
+
 /* Reads the options of an acquire, and what they mean for the machine.  USAGE, UNSUPPORTED. */
 int       bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
                                    const bwl_shard *shard, const bowline_acquire_options *theirs,

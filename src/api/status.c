@@ -148,6 +148,9 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     case BWL_HELD:
     case BWL_RELEASED: return BOWLINE_OK;
     case BWL_BUSY:
+        if (operation->verb == BWL_EXTEND)
+            return bwl_fail(reterr, BWL_STATUS_BUSY,
+                            "others share %s too: it is still shared, as before", lock->base.name);
         return bwl_fail(reterr, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->base.name,
                         foreign(lock));
     case BWL_FULL:

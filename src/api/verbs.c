@@ -1,5 +1,5 @@
 /*
- * verbs.c -- acquire, extend, yield, release: each is started, waited for and finished.  A blocking
+ * verbs.c -- acquire, extend, yield, change of mode, release: each is started, waited for and finished.  A blocking
  * call does the same three steps with the operation on the stack.  Then releases without waiting,
  * and their results.
  */
@@ -183,9 +183,10 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
 /* ---- calls on a hold ------------------------------------------------------------------------- */
 
 typedef struct action {
-    bwl_verb verb;     /* BWL_ACQUIRE: a yield */
-    uint32_t lease_ms; /* of an extend; 0: the lease of the hold */
-    int64_t  wait_ms;  /* of a yield, as the caller passed it */
+    bwl_verb   verb;     /* BWL_ACQUIRE: a yield */
+    bwl_change change;   /* of an extend; 0: none */
+    uint32_t   lease_ms; /* of an extend; 0: the lease of the hold */
+    int64_t    wait_ms;  /* of a yield, as the caller passed it */
 } action;
 
 static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease_ms,
@@ -200,6 +201,16 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
                         lock->base.name);
     bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->base.hold.request.lease_ms);
     return BOWLINE_OK;
+}
+
+static int start_change(bwl_operation *operation, bwl_lock *lock, bwl_change change,
+                        bowline_error *reterr)
+{
+    int status = bwl_check_change(lock, change, reterr);
+
+    if (status == BOWLINE_OK)
+        bwl_lock_change(lock, operation, change);
+    return status;
 }
 
 /* Without a wait in the URL, a yield waits without a limit. */
@@ -233,7 +244,9 @@ static int start(bwl_operation *operation, bwl_lock *lock, const action *a, bowl
 {
     switch (a->verb) {
     case BWL_ACQUIRE: return start_yield(operation, lock, a->wait_ms, reterr);
-    case BWL_EXTEND: return start_extend(operation, lock, a->lease_ms, reterr);
+    case BWL_EXTEND:
+        return a->change != 0 ? start_change(operation, lock, a->change, reterr)
+                              : start_extend(operation, lock, a->lease_ms, reterr);
     case BWL_RELEASE:
         if (lock->operation != NULL)
             bwl_lock_cancel(lock->operation); /* an extend in flight */
@@ -266,6 +279,20 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
     return run(hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms }, reterr);
+}
+
+int bowline_downgrade(bowline_hold *hold, bowline_error *reterr)
+{
+    if (hold == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_downgrade needs a hold");
+    return run(hold, &(action){ .verb = BWL_EXTEND, .change = BWL_DOWNGRADE }, reterr);
+}
+
+int bowline_upgrade(bowline_hold *hold, bowline_error *reterr)
+{
+    if (hold == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_upgrade needs a hold");
+    return run(hold, &(action){ .verb = BWL_EXTEND, .change = BWL_UPGRADE }, reterr);
 }
 
 int bowline_release(bowline_hold *hold, bowline_error *reterr)
@@ -355,6 +382,18 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
 {
     return start_operation(ret_op, hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms },
                            "bowline_extend_start", reterr);
+}
+
+int bowline_downgrade_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)
+{
+    return start_operation(ret_op, hold, &(action){ .verb = BWL_EXTEND, .change = BWL_DOWNGRADE },
+                           "bowline_downgrade_start", reterr);
+}
+
+int bowline_upgrade_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)
+{
+    return start_operation(ret_op, hold, &(action){ .verb = BWL_EXTEND, .change = BWL_UPGRADE },
+                           "bowline_upgrade_start", reterr);
 }
 
 int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)

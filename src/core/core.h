@@ -79,7 +79,11 @@ typedef struct bwl_command {
                         * and enter the queue again */
     bool     adopts; /* ACQUIRE: another client has held the lock by the previous token, and has
                         * given it up to this one: take it over, or complete as LOST */
-    bool     rests;  /* RELEASE: the lock stays taken for rest_ms */
+    bool     downgrades; /* EXTEND: and any number may share it now, as the request does already */
+    bool     upgrades;   /* EXTEND: and it is ours alone, by the other token of the hold; or
+                          * complete as BUSY: extended, and others share it */
+    bool     releases_both; /* RELEASE: the other token of the hold may have the lock, too */
+    bool     rests;         /* RELEASE: the lock stays taken for rest_ms */
     bwl_ms   rest_ms;
     bwl_ms   now;
     int64_t  wall_ns; /* see bwl_moment */
@@ -145,7 +149,8 @@ typedef enum bwl_outcome_kind {
 
 typedef struct bwl_outcome {
     bwl_outcome_kind kind;
-    bwl_ms           until; /* HELD: the client holds the lock strictly before this; NEVER: until
+    bwl_ms           until; /* HELD, and BUSY of an upgrade: the client holds the lock strictly
+                             * before this; NEVER: until
                              * it is released.  until <= now: the grant arrived too late, and must
                              * be released */
     uint64_t         fence; /* HELD: the fencing token; 0: the protocol has none */
@@ -171,8 +176,8 @@ static inline void bwl_no_effects(bwl_effects *ret_fx)
 }
 
 /* One lock protocol.  `command` is called only after the previous command has its outcome, with two
- * exceptions: RELEASE may interrupt any other command, and an ACQUIRE with `yields` may interrupt
- * EXTEND.  The interrupted command has no outcome.  `event` may be called at any time, also with an
+ * exceptions: RELEASE may interrupt any other command, and an ACQUIRE with `yields`, and an EXTEND
+ * that downgrades or upgrades, may interrupt EXTEND.  The interrupted command has no outcome.  `event` may be called at any time, also with an
  * event that does not concern the protocol. */
 typedef struct bwl_protocol {
     const char *name;
@@ -192,6 +197,7 @@ typedef struct bwl_protocol {
     bool yields;            /* supports ACQUIRE with `yields`, in one step */
     bool rests;             /* supports rest_ms and `once` */
     bool shares;            /* supports `share`; such a hold does not yield in one step */
+    bool changes;           /* supports EXTEND that downgrades or upgrades */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_lock_request *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_lock_request *, const bwl_event *, bwl_effects *);

@@ -38,7 +38,7 @@ bwl_command bwl_hold_release_command(const bwl_hold *h, bwl_ms now)
     bwl_ms passed_ms = h->request.rest_ms - left_ms;
 
     if (h->rest_ends_at == 0)
-        return (bwl_command){ .verb = BWL_RELEASE };
+        return (bwl_command){ .verb = BWL_RELEASE, .releases_both = h->change.other_may_own };
     return (bwl_command){ .verb    = BWL_RELEASE,
                           .rests   = true,
                           .rest_ms = bwl_ms_max(left_ms + bwl_drift_ms(passed_ms), 0) };

@@ -15,6 +15,7 @@
 #include "lock/machine.h"
 #include "protocol/format/token.h"
 #include "lock/backoff.h"
+#include "lock/change.h"
 
 #include <string.h>
 
@@ -200,13 +201,16 @@ static void lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 static void renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
-    send_command(h, BWL_HOLD_RENEWING, (bwl_command){ .verb = BWL_EXTEND }, ev, fx);
+    send_command(h, BWL_HOLD_RENEWING, bwl_change_command(h), ev, fx);
     if (h->state == BWL_HOLD_RENEWING)
         h->timer_at = h->until;
 }
 
+/* HELD; or BUSY, which is an extension too: the hold is shared, and was not upgraded. */
 static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
+    bool is_busy = h->state == BWL_HOLD_RENEWING && h->change.kind != 0 && bwl_change_ended(h, out);
+
     h->state      = BWL_HOLD_HELD;
     h->last_error = BWL_PENDING;
     h->granted_to = bwl_ms_max(h->granted_to, out->until);
@@ -217,7 +221,9 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
         return;
     }
     plan_renewal(h, ev->now);
-    if (h->caller_extends)
+    if (h->caller_extends && is_busy)
+        bwl_complete(fx, BWL_BUSY);
+    else if (h->caller_extends)
         bwl_complete_held(fx, h->until, h->fence);
     h->caller_extends = false;
 }
@@ -225,13 +231,18 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 /* The lease goes on: the next extension is sent after a twelfth of it, and at most a second. */
 static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
-    bwl_ms pause_ms = bwl_ms_min(h->request.lease_ms / 12, RENEW_PAUSE_MAX_MS);
-    bwl_ms soon     = ev->now + bwl_ms_max(pause_ms, BWL_BACKOFF_MIN_MS);
+    bwl_ms pause_ms  = bwl_ms_min(h->request.lease_ms / 12, RENEW_PAUSE_MAX_MS);
+    bwl_ms soon      = ev->now + bwl_ms_max(pause_ms, BWL_BACKOFF_MIN_MS);
+    bool   is_urgent = bwl_change_failed(h, &kind, ev->now);
 
     h->state        = BWL_HOLD_HELD;
     h->last_error   = kind;
     h->extend_again = false;
-    h->timer_at     = h->terms.renews ? bwl_ms_min(soon, h->until) : h->until;
+    if (is_urgent) {
+        h->timer_at = bwl_ms_min(pause_ends_at(h, ev), h->until);
+        return;
+    }
+    h->timer_at = h->terms.renews ? bwl_ms_min(soon, h->until) : h->until;
     if (h->caller_extends)
         bwl_complete(fx, kind);
     h->caller_extends = false;
@@ -241,9 +252,10 @@ static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *
  * renewal of the engine, without a command. */
 static void extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    assert(out->kind == BWL_HELD || may_have_failed(out->kind) || out->kind != BWL_RELEASED);
-    if (out->kind == BWL_HELD)
+    if (out->kind == BWL_HELD || out->kind == BWL_BUSY)
         renewed(h, out, ev, fx);
+    else if (out->kind == BWL_LOST && h->change.other_may_own)
+        leave_with(h, BWL_LOST, ev, fx);
     else if (out->kind == BWL_LOST)
         end_with(h, BWL_LOST, fx);
     else if (h->state == BWL_HOLD_RENEWING)
@@ -265,6 +277,7 @@ static const bwl_compat_rules *rules_of(const bwl_hold *h)
 static void attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx)
 {
     h->request.attempt++;
+    h->change = (bwl_mode_change){ .kind = 0 };
     if (h->protocol->uses_token)
         bwl_token_write_as(h->request.token, rules_of(h)->token, &ev->fresh, ev->wall_ns);
     h->attempt_ends_at =
@@ -391,8 +404,8 @@ static void begin_yield(bwl_hold *h, const bwl_event *ev, bwl_ms deadline, bwl_e
     h->caller_extends  = false;
     h->extend_again    = false;
     if (h->protocol->yields && h->request.share.weight == 0) {
-        assert(h->protocol->uses_token && strlen(h->request.token) <= BWL_PREVIOUS_TOKEN_MAX);
-        memcpy(h->previous_token, h->request.token, sizeof h->previous_token);
+        assert(h->protocol->uses_token && strlen(h->request.token) <= BWL_OTHER_TOKEN_MAX);
+        memcpy(h->other_token, h->request.token, sizeof h->other_token);
         attempt(h, true, ev, fx);
     } else {
         send_release(h, BWL_HOLD_YIELDING, ev, fx);
@@ -453,7 +466,7 @@ static void acquire_ended(bwl_hold *h, const bwl_outcome *out, const bwl_event *
             end_with(h, BWL_STORE_REFUSED, fx);
         break;
     case BWL_LOST: /* it was not held, so it cannot be yielded or adopted */
-        assert(h->previous_token[0] != '\0');
+        assert(h->other_token[0] != '\0');
         assert(h->state == BWL_HOLD_ACQUIRING || h->adopts);
         end_with(h, BWL_LOST, fx);
         break;
@@ -535,34 +548,6 @@ static void set_timer(const bwl_hold *h, bwl_effects *fx)
     bwl_wake_about(fx, bwl_ms_min(h->timer_at, h->protocol_wakes_at), slack_ms);
 }
 
-void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
-                   const bwl_terms *terms)
-{
-    static const bwl_protocol_options none    = { 0 };
-    const bwl_protocol_options       *options = terms->options != NULL ? terms->options : &none;
-
-    assert(protocol->state_size <= sizeof h->memory);
-    assert(terms->lease_ms > bwl_drift_named_ms(terms->lease_ms, options->drift_ppm));
-    assert(terms->max_hold_ms > 0);
-    assert(terms->rest_ms == 0 || protocol->rests);
-    assert(terms->share.weight == 0 || (protocol->shares && terms->rest_ms == 0));
-    *h = (bwl_hold){
-        .protocol          = protocol,
-        .terms             = *terms,
-        .request           = { .lease_ms  = terms->lease_ms,
-                               .answer_ms = terms->answer_ms,
-                               .rest_ms   = terms->rest_ms,
-                               .once      = terms->once,
-                               .share     = terms->share,
-                               .options   = options },
-        .state             = BWL_HOLD_IDLE,
-        .timer_at          = BWL_NEVER,
-        .protocol_wakes_at = BWL_NEVER,
-    };
-    h->terms.renews = terms->renews && protocol->extends;
-    protocol->init(h->memory, nodes);
-}
-
 void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                       bwl_effects *fx)
 {
@@ -591,6 +576,20 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
         lose(h, &ev, fx);
     else if (h->state == BWL_HOLD_RENEWING)
         h->extend_again = true;
+    else
+        renew(h, &ev, fx);
+    set_timer(h, fx);
+}
+
+void bwl_hold_change(bwl_hold *h, bwl_change kind, const bwl_random *fresh, bwl_moment at,
+                     bwl_effects *fx)
+{
+    bwl_event ev = { .now = at.now, .wall_ns = at.wall_ns, .fresh = *fresh };
+
+    assert(bwl_hold_is_held(h));
+    bwl_change_begin(h, kind, fresh, at);
+    if (at.now >= h->until)
+        lose(h, &ev, fx);
     else
         renew(h, &ev, fx);
     set_timer(h, fx);

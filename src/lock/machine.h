@@ -76,9 +76,19 @@ typedef struct bwl_terms {
     const bwl_protocol_options *options; /* constant, outlives the hold; NULL: the defaults */
 } bwl_terms;
 
+typedef enum bwl_change { BWL_DOWNGRADE = 1, BWL_UPGRADE } bwl_change;
+
+/* What a change of the mode may have done: see change.h. */
+typedef struct bwl_mode_change {
+    bwl_change kind;          /* sent, or about to be, and without a reply; 0: none */
+    bool       is_awaited;    /* the caller waits for its result */
+    bool       is_unknown;    /* one of its commands may have been carried out */
+    bool       other_may_own; /* the store may have the lock with other_token, now or later */
+} bwl_mode_change;
+
 enum {
     BWL_PROTOCOL_STATE_MAX = 144,
-    BWL_PREVIOUS_TOKEN_MAX =
+    BWL_OTHER_TOKEN_MAX =
         22, /* characters: only protocols with the token format of bowline yield in one step */
 };
 
@@ -86,21 +96,23 @@ typedef struct bwl_hold {
     const bwl_protocol *protocol;
     bwl_terms           terms;
     bwl_lock_request    request;
-    char             previous_token[BWL_PREVIOUS_TOKEN_MAX + 1]; /* before the last yield, or of the
-                                                                * adopted hold; "": none */
-    bwl_hold_state   state;
-    bwl_outcome_kind last_error; /* of the last attempt or renewal; PENDING: none */
-    bool             would_wait; /* the caller waits: without the lock the result is TIMED_OUT */
-    bool             last_try;   /* the wait is over */
-    bool             is_unknown; /* RELEASING: an earlier release had no reply */
-    bool             caller_extends; /* RENEWING: the caller waits for the result */
-    bool             extend_again;   /* RENEWING: the lease has changed since it was sent */
-    bool             adopts;         /* the attempts adopt a lock of another client */
-    unsigned         pauses;         /* in a row: for the backoff */
-    uint64_t         fence;
-    bwl_ms           wait_deadline;   /* end of the wait */
-    bwl_ms           answer_deadline; /* end of the retries without a reply */
-    bwl_ms           attempt_ends_at; /* when any lease of this attempt is over; NEVER: none yet */
+    char                other_token[BWL_OTHER_TOKEN_MAX + 1]; /* before the last yield, or of the
+                                                             * adopted hold; of an upgrade without
+                                                             * a reply, the new one; "": none */
+    bwl_mode_change     change;
+    bwl_hold_state      state;
+    bwl_outcome_kind    last_error; /* of the last attempt or renewal; PENDING: none */
+    bool                would_wait; /* the caller waits: without the lock the result is TIMED_OUT */
+    bool                last_try;   /* the wait is over */
+    bool                is_unknown; /* RELEASING: an earlier release had no reply */
+    bool                caller_extends; /* RENEWING: the caller waits for the result */
+    bool                extend_again;   /* RENEWING: the lease has changed since it was sent */
+    bool                adopts;         /* the attempts adopt a lock of another client */
+    unsigned            pauses;         /* in a row: for the backoff */
+    uint64_t            fence;
+    bwl_ms              wait_deadline;   /* end of the wait */
+    bwl_ms              answer_deadline; /* end of the retries without a reply */
+    bwl_ms attempt_ends_at; /* when any lease of this attempt is over; NEVER: none yet */
     bwl_ms until;        /* HELD: held strictly before this; REVOKED: the end that was reported */
     bwl_ms granted_to;   /* HELD: when the grant of the store ends */
     bwl_ms ends_at;      /* HELD: end of max_hold */
@@ -134,6 +146,12 @@ void bwl_hold_give_up(bwl_hold *h);
 /* Only while held, and only if the protocol extends: sets the lease to lease_ms from now.  The
  * outcome is HELD, LOST, or another one that does not change the hold. */
 void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
+
+/* Only while held, and only if the protocol changes modes: makes an exclusive hold one that any
+ * number share, or the reverse; with a change that has no reply, only that one.  The outcomes are
+ * those of extend, and BUSY: others share it, and so does this hold as before. */
+void bwl_hold_change(bwl_hold *h, bwl_change kind, const bwl_random *fresh, bwl_moment at,
+                     bwl_effects *fx);
 
 /* Only while held. */
 void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx);
@@ -195,6 +213,12 @@ void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 static inline bool bwl_hold_is_held(const bwl_hold *h)
 {
     return h->state == BWL_HOLD_HELD || h->state == BWL_HOLD_RENEWING;
+}
+
+/* Whether a change has been made already, and none is without a reply. */
+static inline bool bwl_hold_has_mode(const bwl_hold *h, bwl_change kind)
+{
+    return h->change.kind == 0 && (kind == BWL_DOWNGRADE) == (h->request.share.weight > 0);
 }
 
 /* Whether cancel is allowed. */

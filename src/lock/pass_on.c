@@ -18,8 +18,8 @@ void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *f
     size_t size = strlen(previous_token);
 
     assert(h->protocol->uses_token && h->protocol->can_verify_owner);
-    assert(size > 0 && size <= BWL_PREVIOUS_TOKEN_MAX);
-    memcpy(h->previous_token, previous_token, size + 1);
+    assert(size > 0 && size <= BWL_OTHER_TOKEN_MAX);
+    memcpy(h->other_token, previous_token, size + 1);
     h->adopts = true;
     bwl_hold_acquire(h, fresh, at, wait_deadline, fx);
 }

@@ -14,6 +14,11 @@
  *                token.
  *
  *      adopt     ADOPT: takes over a lock that another client has given up to this one
+ *      extend, and downgrade or upgrade
+ *                SHARE_DOWNGRADE, SHARE_UPGRADE.  An upgrade uses the other token of the hold.  A
+ *                release after one without a reply is SHARE_LEAVE, and, if that finds no share,
+ *                RELEASE of the other token.  The order matters: an upgrade that comes late needs
+ *                the share
  *      share     the same with the commands SHARE_..., for a lock that others may share:
  *                SHARE_LEAVE is RELEASE and CANCEL.  It never yields in one step, rests or adopts
  *
@@ -50,7 +55,7 @@
  *        |                 |                 |             |
  *        |                 v       yes       |             |
  *        |                HELD <-------------+-------------+
- *        |                 ^ `--extend--> EXTENDING
+ *        |                 ^ `--extend--> EXTENDING, CHANGING
  *        |                 `---------------'
  *      LEAVING, DISPATCHING <--release-- any
  *      HELD, CONFIRMING, EXTENDING --yield--> YIELDING, which ends like ASKED
@@ -92,7 +97,8 @@ typedef enum phase {
     CONFIRMING,           /* HELD was reported; EXTEND is in flight, or its alarm is set */
     HELD,
     EXTENDING,
-    LEAVING, /* RELEASE or CANCEL is in flight */
+    CHANGING, /* SHARE_DOWNGRADE or SHARE_UPGRADE is in flight */
+    LEAVING,  /* RELEASE or CANCEL is in flight */
     DISPATCHING,
     YIELDING, /* REQUEUE is in flight */
     FREEING,  /* RELEASE of the previous token is in flight, before another command */
@@ -176,15 +182,20 @@ static void send_one(queue_state *q, bwl_send send, bwl_ms now, bwl_effects *fx)
     bwl_wake_at(fx, BWL_NEVER);
 }
 
+static void send_other_release(queue_state *q, bwl_ms now, bwl_effects *fx)
+{
+    send_one(q,
+             (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_OTHER_TOKEN] = 1 } },
+             now, fx);
+}
+
 static void release_previous_token(queue_state *q, phase next, bwl_redis_command command,
                                    bwl_ms now, bwl_effects *fx)
 {
     q->phase        = FREEING;
     q->next         = next;
     q->next_command = command;
-    send_one(
-        q, (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_PREVIOUS_TOKEN] = 1 } },
-        now, fx);
+    send_other_release(q, now, fx);
 }
 
 /* The same for a lock that others may share. */
@@ -416,6 +427,25 @@ static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         lost(q, fx);
 }
 
+/* The reply says what the store has; NO without BUSY is final for both tokens. */
+static void changed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    const bwl_queue_status *status = ev->details;
+
+    q->phase = HELD;
+    if (!bwl_was_answered(ev, fx))
+        return;
+    if (ev->answer == BWL_YES) {
+        learn_fence(q, ev->number);
+        held(q, fx);
+    } else if (status != NULL && status->kind == BWL_QUEUE_STATUS_BUSY) {
+        bwl_complete(fx, BWL_BUSY);
+        fx->outcome.until = lease_end(q->sent_at, q->lease_ms);
+    } else {
+        lost(q, fx);
+    }
+}
+
 /* ---- release --------------------------------------------------------------------------------- */
 
 static bool is_more(const bwl_event *ev)
@@ -428,9 +458,12 @@ static bool is_more(const bwl_event *ev)
 
 static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    if (!bwl_was_answered(ev, fx))
+    if (!bwl_was_answered(ev, fx)) {
         q->phase = IDLE;
-    else if (ev->answer == BWL_NO)
+    } else if (ev->answer == BWL_NO && q->other_may_own) {
+        q->other_may_own = false;
+        send_other_release(q, ev->now, fx);
+    } else if (ev->answer == BWL_NO)
         ended(q, BWL_LOST, fx);
     else if (is_more(ev))
         send_command(q, DISPATCHING, REDIS_QUEUE_DISPATCH_NEXT, ev->now, fx);
@@ -535,6 +568,17 @@ static void acquire(queue_state *q, const bwl_command *cmd, bool is_first, bwl_e
         send_command(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
 }
 
+/* Replaces an extension or a confirmation in flight, whose reply does not matter any more. */
+static void send_change(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
+{
+    assert(!q->previous_may_own && q->shares);
+    q->phase       = CHANGING;
+    q->unconfirmed = NO_REQUEST;
+    send_one(q,
+             (bwl_send){ .command = cmd->downgrades ? REDIS_SHARE_DOWNGRADE : REDIS_SHARE_UPGRADE },
+             cmd->now, fx);
+}
+
 /* A hold with a rest is never yielded: there is no previous token. */
 static void send_rest(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
 {
@@ -561,14 +605,19 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
         acquire(q, cmd, request->attempt == 1, fx);
         break;
     case BWL_EXTEND: /* replaces a confirmation in flight */
+        if (cmd->downgrades || cmd->upgrades) {
+            send_change(q, cmd, fx);
+            break;
+        }
         assert(q->phase == HELD || q->phase == CONFIRMING);
         if (q->in_flight.tag != NO_REQUEST)
             q->unconfirmed = q->in_flight.tag;
         send_command(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);
         break;
     case BWL_RELEASE:
-        q->seen        = (bwl_clock_sample){ 0 };
-        q->unconfirmed = NO_REQUEST;
+        q->seen          = (bwl_clock_sample){ 0 };
+        q->unconfirmed   = NO_REQUEST;
+        q->other_may_own = cmd->releases_both;
         if (cmd->rests)
             send_rest(q, cmd, fx);
         else
@@ -588,6 +637,7 @@ static void request_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     case PROVISIONAL: provisional_ended(q, ev, fx); return;
     case CONFIRMING: confirmed(q, ev, fx); return;
     case EXTENDING: extended(q, ev, fx); return;
+    case CHANGING: changed(q, ev, fx); return;
     case LEAVING: released(q, ev, fx); return;
     case DISPATCHING: dispatched(q, ev, fx); return;
     case YIELDING: yielded(q, ev, fx); return;
@@ -637,6 +687,7 @@ const bwl_protocol bwl_queue = {
     .yields           = true,
     .rests            = true,
     .shares           = true,
+    .changes          = true,
     .init             = queue_init,
     .command          = queue_command,
     .event            = queue_event,

@@ -40,6 +40,7 @@ typedef struct bwl_queue_state {
     bool            confirms_first; /* a provisional grant is not held before it is confirmed */
     bool            once;           /* a rest ends the acquire */
     bool            shares;         /* the commands that share are sent */
+    bool            other_may_own;  /* LEAVING: the other token is released, too, if need be */
     bwl_one_request in_flight;
     uint32_t unconfirmed; /* tag of a confirmation that an extension replaced: its NO counts */
     bwl_ms   sent_at;     /* of the last command */

@@ -430,7 +430,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
+void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 {
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
@@ -449,7 +449,7 @@ static void acquire(bwl_lock *lock, bwl_operation *operation, const char *token,
 
     bwl_no_effects(&fx);
     lock->stats.since = now;
-    begin(lock, operation, BWL_ACQUIRE);
+    bwl_lock_begin(lock, operation, BWL_ACQUIRE);
     bwl_ms wait_deadline = wait_ms < 0 ? now + wait_ms : bwl_ms_add(now, wait_ms);
     if (token != NULL)
         bwl_hold_adopt(hold, token, &fresh, moment(lock, now), wait_deadline, &fx);
@@ -474,9 +474,27 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     bwl_effects fx;
 
     bwl_no_effects(&fx);
-    begin(lock, operation, BWL_EXTEND);
+    bwl_lock_begin(lock, operation, BWL_EXTEND);
     if (bwl_hold_is_held(&lock->base.hold)) {
         bwl_hold_extend(&lock->base.hold, now_of_caller(lock), lease_ms, &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+    }
+    bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_change(bwl_lock *lock, bwl_operation *operation, bwl_change kind)
+{
+    bwl_effects fx;
+    bwl_random  fresh = fresh_bits(lock);
+
+    bwl_no_effects(&fx);
+    bwl_lock_begin(lock, operation, BWL_EXTEND);
+    if (bwl_hold_is_held(&lock->base.hold) && bwl_hold_has_mode(&lock->base.hold, kind)) {
+        end_operation(lock, BWL_HELD);
+    } else if (bwl_hold_is_held(&lock->base.hold)) {
+        bwl_hold_change(&lock->base.hold, kind, &fresh, moment(lock, now_of_caller(lock)), &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
@@ -502,7 +520,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 
     bwl_no_effects(&fx);
     bwl_lock_detach(lock);
-    begin(lock, operation, BWL_RELEASE);
+    bwl_lock_begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->base.hold)) {
         bwl_hold_release(&lock->base.hold, moment(lock, now_of_release(lock)), &fx);
         step(lock, &fx);
@@ -523,7 +541,7 @@ void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     assert(wait_ms > 0);
     bwl_no_effects(&fx);
     bwl_stats_hold_ended(&lock->shard->stats, &lock->stats, BWL_RELEASED, now);
-    begin(lock, operation, BWL_ACQUIRE);
+    bwl_lock_begin(lock, operation, BWL_ACQUIRE);
     operation->yields = true;
     if (bwl_hold_is_held(&lock->base.hold)) {
         bwl_hold_yield(&lock->base.hold, &fresh, moment(lock, now), bwl_ms_add(now, wait_ms), &fx);
@@ -612,13 +630,16 @@ size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* A yield may have written two tokens, and releases the second after a reply about the first.  No
- * reply will be read any more, so the second is released at once. */
+/* A yield or an upgrade may have written two tokens, and releases the second after a reply about the
+ * first.  No reply will be read any more, so the second is released at once. */
 static void release_second_token(bwl_lock *lock)
 {
-    bwl_event ev = { .kind = BWL_REPLY, .tag = lock->base.latest_tag, .answer = BWL_NO };
+    const bwl_hold *hold = &lock->base.hold;
+    bwl_event       ev   = { .kind = BWL_REPLY, .tag = lock->base.latest_tag, .answer = BWL_NO };
+    bool            is_of_yield   = hold->protocol->yields && hold->state == BWL_HOLD_LEAVING;
+    bool            is_of_upgrade = hold->change.other_may_own && bwl_hold_release_began(hold) != 0;
 
-    if (lock->base.hold.protocol->yields && lock->base.hold.state == BWL_HOLD_LEAVING)
+    if (is_of_yield || is_of_upgrade)
         bwl_lock_event(&lock->base, ev);
 }
 
@@ -638,60 +659,7 @@ void bwl_lock_let_go(bwl_lock *lock)
     lock->pins--; /* the shard frees it */
 }
 
-/* ---- holder queries -------------------------------------------------------------------------- */
-
-static void begin_query(bwl_lock *lock, bwl_operation *operation)
-{
-    begin(lock, operation, 0);
-    operation->is_query = true;
-    (void)bwl_shard_now(lock->shard);
-}
-
-static void end_query(bwl_lock *lock, bool is_done)
-{
-    if (is_done)
-        bwl_lock_query_done(&lock->base);
-    bwl_lock_unpin(&lock->base);
-}
-
-void bwl_lock_query_holder(bwl_lock *lock, bwl_operation *operation, bool is_of_all)
-{
-    const bwl_engine_view *view     = &lock->shard->host.engine->view;
-    bool (*look)(bwl_engine_lock *) = is_of_all ? view->look_at_all : view->look;
-
-    begin_query(lock, operation);
-    operation->is_of_all = is_of_all;
-    end_query(lock, look == NULL || look(&lock->base));
-}
-
-void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t id)
-{
-    begin_query(lock, operation);
-    end_query(lock, lock->shard->host.engine->view.ask_breaker(&lock->base, id));
-}
-
-void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)
-{
-    begin_query(lock, operation);
-    end_query(lock, lock->shard->host.engine->step(&lock->base, transaction));
-}
-
-void bwl_lock_list(bwl_lock *lock, bwl_operation *operation)
-{
-    bwl_listing *listing = lock->base.listing;
-
-    assert(!listing->is_at_end);
-    listing->count        = 0;
-    listing->fault.status = BWL_OK;
-    begin_query(lock, operation);
-    end_query(lock, lock->shard->host.engine->view.list(&lock->base));
-}
-
-void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id)
-{
-    begin_query(lock, operation);
-    end_query(lock, lock->shard->host.engine->break_seen(&lock->base, id));
-}
+/* ---- holder queries: see query.c --------------------------------------------------------------- */
 
 void bwl_lock_query_done(bwl_engine_lock *lock)
 {

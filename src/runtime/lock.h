@@ -97,9 +97,13 @@ void bwl_lock_let_go(bwl_lock *lock);
  * that long ago; the lock is tried once, within the rest of the time for one reply. */
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
+void bwl_lock_change(bwl_lock *lock, bwl_operation *operation, bwl_change kind);
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
+
+/* For query.c: the operation is that of the lock now, which is pinned. */
+void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb);
 
 /* An acquire or yield in flight has made an attempt, and none has reached the store. */
 static inline bool bwl_lock_is_unreachable(const bwl_lock *lock)

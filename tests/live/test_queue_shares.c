@@ -9,6 +9,7 @@
 #include <bowline/async.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -299,6 +300,138 @@ TEST(reader_that_got_the_lock_alone_lets_the_others_in)
     assert_true(bowline_hold_fence(one) == bowline_hold_fence(two));
     must_release(one);
     must_release(two);
+}
+
+/* ---- downgrade and upgrade ------------------------------------------------------------------- */
+
+/* In one command.  (Curator 276, 621: a writer that waits enters after a downgrade; Redisson #4217:
+ * a downgraded hold is renewed no more.) */
+TEST(downgrade_lets_in_the_readers_at_the_head_and_no_writer)
+{
+    bowline_hold *hold      = take(0, 0, 0);
+    uint64_t      fence     = bowline_hold_fence(hold);
+    request      *readers[] = { wait_for(1, 1, 0, 1), wait_for(2, 1, 0, 2) };
+    request      *writer    = wait_for(3, 0, 0, 3);
+    request      *later     = wait_for(4, 1, 0, 4);
+
+    assert_int_equal(bowline_hold_mode(hold), BOWLINE_EXCLUSIVE);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    assert_status(BOWLINE_OK, bowline_downgrade(hold, NULL), NULL);
+    assert_int_equal(queue_push_count(redis), 2);
+    assert_int_equal(bowline_hold_mode(hold), BOWLINE_SHARED);
+    assert_true(bowline_hold_fence(hold) > fence);
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        bowline_hold *read = granted(readers[i]);
+        assert_true(bowline_hold_fence(read) == bowline_hold_fence(hold));
+        must_release(read);
+    }
+    assert_int_equal(waiting(), 2);
+    assert_status(BOWLINE_OK, bowline_downgrade(hold, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    fence = bowline_hold_fence(hold);
+    must_release(hold);
+    bowline_hold *wrote = granted(writer);
+    assert_true(bowline_hold_fence(wrote) > fence);
+    must_release(wrote);
+    must_release(granted(later));
+}
+
+/* Redisson #4796: two that upgrade wait for each other.  Who was upgraded is alone also after a
+ * renewal, which once opened the lock to others. */
+TEST(upgrade_is_for_the_only_one_who_shares)
+{
+    bowline_hold      *one   = take(0, 1, 0);
+    bowline_hold      *other = take(1, 1, 0);
+    bowline_operation *op;
+    bowline_error      error;
+
+    assert_status(BOWLINE_BUSY, bowline_upgrade(one, &error), &error);
+    assert_non_null(strstr(error.text, "others share x"));
+    assert_status(BOWLINE_BUSY, bowline_upgrade(other, NULL), NULL);
+    uint64_t fence = bowline_hold_fence(one);
+    assert_int_equal(bowline_hold_mode(one), BOWLINE_SHARED);
+    must_release(other);
+    request *writer = wait_for(2, 0, 0, 1);
+    request *reader = wait_for(3, 1, 0, 2);
+    assert_status(BOWLINE_OK, bowline_upgrade_start(&op, one, NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_downgrade(one, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    assert_int_equal(bowline_hold_mode(one), BOWLINE_EXCLUSIVE);
+    assert_true(bowline_hold_fence(one) > fence);
+    for (int i = 0; i < 2; i++)
+        assert_status(BOWLINE_OK, bowline_extend(one, 0, NULL), NULL);
+    assert_int_equal(waiting(), 2);
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}:bwl.h"), "0");
+    assert_status(BOWLINE_OK, bowline_upgrade(one, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_downgrade(one, NULL), NULL);
+    assert_int_equal(waiting(), 2);
+    must_release(one);
+    must_release(granted(writer));
+    must_release(granted(reader));
+}
+
+/* The server is silent for longer than a reply may take, and carries the command out late: a renewal
+ * finds out what has become of it. */
+TEST(change_without_a_reply_is_resolved_by_the_next_renewal)
+{
+    bowline_client *client = must_open_url("%s?timeout=100ms&lease=2s", redis->tcp_url);
+    bowline_hold   *hold;
+    uint64_t        fence = 0;
+
+    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, "x", NULL, NULL), NULL);
+    for (int i = 0; i < 4; i++) {
+        int expected = i % 2 == 0 ? BOWLINE_SHARED : BOWLINE_EXCLUSIVE;
+        int (*change)(bowline_hold *, bowline_error *) =
+            i % 2 == 0 ? bowline_downgrade : bowline_upgrade;
+        fence = bowline_hold_fence(hold);
+        server_signal(redis, SIGSTOP);
+        assert_status(BOWLINE_UNKNOWN, change(hold, NULL), NULL);
+        assert_int_equal(bowline_hold_mode(hold), BOWLINE_SHARED);
+        server_signal(redis, SIGCONT);
+        while (bowline_hold_fence(hold) == fence && bowline_hold_left_ms(hold) > 0)
+            sleep_ms(1);
+        assert_true(bowline_hold_fence(hold) > fence);
+        assert_int_equal(bowline_hold_mode(hold), expected);
+        if (expected == BOWLINE_SHARED)
+            must_release(take(0, 1, 0));
+        else
+            assert_true(is_busy(0, 1, 0));
+    }
+    server_signal(redis, SIGSTOP);
+    assert_status(BOWLINE_UNKNOWN, bowline_downgrade(hold, NULL), NULL);
+    assert_status(BOWLINE_UNKNOWN, bowline_upgrade(hold, NULL), NULL);
+    server_signal(redis, SIGCONT);
+    must_release(hold);
+    bowline_close(client);
+}
+
+TEST(hold_that_cannot_change_its_mode_says_why)
+{
+    static const struct refusal {
+        const char *url;
+        uint32_t    permits;
+        int64_t     at_least_ms;
+        int         status;
+        const char *says;
+    } refusals[] = {
+        { "", 1, 0, BOWLINE_USAGE, "with permits" },
+        { "&protocol=token", 0, 0, BOWLINE_UNSUPPORTED, "protocol token" },
+        { "", 0, 1, BOWLINE_USAGE, "at_least_ms" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        const struct refusal   *is     = &refusals[i];
+        bowline_client         *client = must_open_url("%s%s", url, is->url);
+        bowline_acquire_options o      = options_of(is->permits, is->permits, BOWLINE_NO_WAIT);
+        bowline_hold           *hold;
+        bowline_error           error = { .text = "" };
+        o.at_least_ms                 = is->at_least_ms;
+        assert_status(BOWLINE_OK, bowline_acquire(&hold, client, "x", &o, NULL), NULL);
+        assert_status(is->status, bowline_downgrade(hold, &error), &error);
+        assert_non_null(strstr(error.text, is->says));
+        must_release(hold);
+        bowline_close(client);
+    }
 }
 
 /* ---- what people see ------------------------------------------------------------------------- */

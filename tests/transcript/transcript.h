@@ -181,8 +181,8 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
 
     if (command >= REDIS_QUEUE_TAKE && command <= REDIS_QUEUE_REQUEUE) {
         char text[STORY_ITEM_MAX];
-        char token = bwl_redis_uses_previous_token(send) ? letter_of(s, s->hold.previous_token)
-                                                         : token_letter(s);
+        char token =
+            bwl_redis_uses_other_token(send) ? letter_of(s, s->hold.other_token) : token_letter(s);
         queue_send_text(text, sizeof text, send, token, lease_text(s));
         note(s, "%s", text);
         return;
@@ -211,7 +211,7 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
     if (is_scripted(s->hold.protocol)) {
         char text[STORY_ITEM_MAX];
         char token          = token_letter(s);
-        char previous_token = script.cmd.yields ? letter_of(s, s->hold.previous_token) : '?';
+        char previous_token = script.cmd.yields ? letter_of(s, s->hold.other_token) : '?';
         scripted_send_text(text, sizeof text, token, previous_token, lease_text(s));
         note(s, "%s", text);
         return;

@@ -218,23 +218,6 @@ static bool is_due(const bwl_session *session, const bwl_engine_lock *lock)
            (session->node != NULL && now >= bwl_ms_add(shown->at, AGAIN_AFTER_MS));
 }
 
-void bwl_redis_show_hold(bwl_session *session, bwl_engine_lock *lock)
-{
-    if (bwl_session_uses_push(session) && session->phase == BWL_SESSION_READY &&
-        !session->host->closing && bwl_hold_is_held(&lock->hold) && is_due(session, lock))
-        submit_hold(session, lock);
-}
-
-void bwl_redis_show_command(bwl_engine_lock *lock, int64_t pid)
-{
-    bwl_session *session = bwl_redis_route(lock, 0);
-
-    if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
-        return;
-    bwl_redis_lock_of(lock)->shown.command_pid = pid;
-    submit_hold(session, lock);
-}
-
 static bool write_hold_end(bwl_session *session, bwl_request *request)
 {
     char            tag[BWL_QUEUE_TAG_MAX + 1];
@@ -265,6 +248,37 @@ void bwl_redis_hide_hold(bwl_session *session, bwl_engine_lock *lock)
     shown->token[0]    = '\0';
     shown->command_pid = 0;
     (void)bwl_session_submit(session, &request);
+}
+
+/* An upgrade has given the hold another token. */
+static void hide_former(bwl_session *session, bwl_engine_lock *lock)
+{
+    bwl_redis_shown *shown = &bwl_redis_lock_of(lock)->shown;
+    int64_t          pid   = shown->command_pid;
+
+    if (strncmp(shown->token, lock->hold.request.token, BWL_QUEUE_TOKEN_SIZE) == 0)
+        return;
+    bwl_redis_hide_hold(session, lock);
+    shown->command_pid = pid;
+}
+
+void bwl_redis_show_hold(bwl_session *session, bwl_engine_lock *lock)
+{
+    if (bwl_session_uses_push(session) && session->phase == BWL_SESSION_READY &&
+        !session->host->closing && bwl_hold_is_held(&lock->hold) && is_due(session, lock)) {
+        hide_former(session, lock);
+        submit_hold(session, lock);
+    }
+}
+
+void bwl_redis_show_command(bwl_engine_lock *lock, int64_t pid)
+{
+    bwl_session *session = bwl_redis_route(lock, 0);
+
+    if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
+        return;
+    bwl_redis_lock_of(lock)->shown.command_pid = pid;
+    submit_hold(session, lock);
 }
 
 void bwl_redis_write_goodbye(bwl_session *session)

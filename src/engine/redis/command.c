@@ -165,7 +165,7 @@ static bool write_command(bwl_session *session, bwl_request *request)
     char                   own[BWL_QUEUE_VALUE_SIZE + 1];
     char                   who[BWL_REST_WHO_MAX + 1];
     bwl_redis_command_args args = { .token          = request->token,
-                                    .previous_token = request->lock->hold.previous_token,
+                                    .previous_token = request->lock->hold.other_token,
                                     .self           = &self };
 
     if (!write_ahead(session, request))
@@ -265,10 +265,11 @@ static void repeat_delete(bwl_session *session, const bwl_request *request, cons
 static void complete_command(bwl_session *session, const bwl_request *request,
                              const bwl_event *result)
 {
-    bwl_engine_lock *lock     = request->lock;
-    bool             was_held = bwl_queue_exclusive(request->command) == REDIS_QUEUE_EXTEND &&
-                    bwl_hold_is_held(&lock->hold);
-    bwl_event ev = *result;
+    bwl_engine_lock *lock    = request->lock;
+    bool             extends = bwl_queue_exclusive(request->command) == REDIS_QUEUE_EXTEND ||
+                   bwl_queue_changes(request->command);
+    bool      was_held = extends && bwl_hold_is_held(&lock->hold);
+    bwl_event ev       = *result;
 
     learn(session, request, result);
     repeat_delete(session, request, result);

@@ -74,7 +74,7 @@ static bool write_release(bwl_session *session, bwl_request *request)
 {
     const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
     bwl_redis_command_args  args = { .token          = request->token,
-                                     .previous_token = request->lock->hold.previous_token,
+                                     .previous_token = request->lock->hold.other_token,
                                      .value          = look->value,
                                      .value_size     = look->value_size };
     bwl_queue_self          self;

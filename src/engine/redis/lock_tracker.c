@@ -135,8 +135,8 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
             mark_lost(session, lock);
         return; /* no reply to this protocol proves that the lock is ours */
     }
-    if (lock->hold.state != BWL_HOLD_HELD)
-        return; /* an extension is in flight, which also revalidates */
+    if (lock->hold.state != BWL_HOLD_HELD || lock->hold.change.kind != 0)
+        return; /* an extension is in flight, which also revalidates; or will be sent soon */
     bwl_request request =
         revalidation_of(session, lock, is_copy ? lock->hold.request.lease_ms : NO_LEASE_MS);
     (void)bwl_pipeline_push(&session->pipeline, &request);
@@ -238,7 +238,7 @@ static void revalidate_elsewhere(bwl_session *session, bwl_engine_lock *lock, co
 
     (void)arg;
     if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD ||
-        route->is_discovering)
+        lock->hold.change.kind != 0 || route->is_discovering)
         return;
     bwl_request request   = revalidation_of(session, lock, lock->hold.request.lease_ms);
     route->is_discovering = true; /* may be cleared again within the submit */

@@ -55,11 +55,11 @@ static void pass(const bwl_engine_lock *lock, bwl_passed_hold *ret_passed)
     *ret_passed = (bwl_passed_hold){ .place = place_of(lock), .fence = lock->hold.fence };
     (void)snprintf(ret_passed->protocol, sizeof ret_passed->protocol, "%s", protocol_name(lock));
     const char *token = lock->hold.request.token;
-    assert(strlen(token) == BWL_PREVIOUS_TOKEN_MAX);
+    assert(strlen(token) == BWL_OTHER_TOKEN_MAX);
     if (lock->hold.protocol->uses_push)
         bwl_queue_value_write(ret_passed->value, bwl_redis_of(lock->host)->id, token);
     else
-        memcpy(ret_passed->value, token, BWL_PREVIOUS_TOKEN_MAX + 1);
+        memcpy(ret_passed->value, token, BWL_OTHER_TOKEN_MAX + 1);
 }
 
 /* Whether it is a value of this protocol: other bytes would be sent to the server. */
@@ -71,7 +71,7 @@ static bool is_value(const bwl_engine_lock *lock, const char *value)
 
     if (lock->hold.protocol->uses_push)
         return bwl_queue_is_whole_value(value, size);
-    return size == BWL_PREVIOUS_TOKEN_MAX && strspn(value, characters) == size;
+    return size == BWL_OTHER_TOKEN_MAX && strspn(value, characters) == size;
 }
 
 /* The part of the value that identifies the hold. */

@@ -167,8 +167,8 @@ static bwl_request request_of(bwl_engine_lock *lock, const bwl_send *send)
         request.subject = &lock_request->options->program->ops[send->args[REDIS_ARG_STEP]];
         request.number  = send->args[REDIS_ARG_COMPUTED];
     }
-    if (bwl_redis_uses_previous_token(send))
-        memcpy(request.token, lock->hold.previous_token, sizeof lock->hold.previous_token);
+    if (bwl_redis_uses_other_token(send))
+        memcpy(request.token, lock->hold.other_token, sizeof lock->hold.other_token);
     else
         memcpy(request.token, lock_request->token, sizeof request.token);
     return request;

@@ -166,6 +166,12 @@ static inline bool bwl_queue_is(bwl_redis_command command)
     return command >= REDIS_QUEUE_TAKE && command <= REDIS_SHARE_UPGRADE;
 }
 
+/* Whether it changes the mode of a lock that is held. */
+static inline bool bwl_queue_changes(bwl_redis_command command)
+{
+    return command == REDIS_SHARE_DOWNGRADE || command == REDIS_SHARE_UPGRADE;
+}
+
 /* Of a command that shares, the one that does the same for an exclusive lock.  SHARE_LEAVE is
  * RELEASE and CANCEL. */
 static inline bwl_redis_command bwl_queue_exclusive(bwl_redis_command command)

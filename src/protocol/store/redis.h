@@ -206,17 +206,17 @@ static inline bool bwl_redis_command_releases(bwl_redis_command command)
 
 /* Indexes of bwl_send.args.  An argument that a command does not have is 0. */
 enum {
-    REDIS_ARG_TIMESTAMP      = 0, /* of the value, in the unit of the rules */
-    REDIS_ARG_TICKET         = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known */
-    REDIS_ARG_PREVIOUS_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the previous token */
-    REDIS_ARG_REST_MS        = 0, /* QUEUE_REST: what is left of the rest */
-    REDIS_ARG_FENCE          = 0, /* SHARE_EXTEND: of the grant */
-    REDIS_ARG_REPLICAS       = 0, /* REPLICATED */
-    REDIS_ARG_TTL_MS         = 1, /* JOIN, HEARTBEAT, REQUEUE: of a provisional grant */
-    REDIS_ARG_CONFIRMS       = 1, /* EXTEND: 1: it confirms a provisional grant, for the rest too */
-    REDIS_ARG_LIMIT_MS       = 1, /* REPLICATED */
-    REDIS_ARG_STEP           = 0, /* STEP: the operation */
-    REDIS_ARG_COMPUTED       = 1, /* STEP: the number that the client has computed */
+    REDIS_ARG_TIMESTAMP   = 0, /* of the value, in the unit of the rules */
+    REDIS_ARG_TICKET      = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known */
+    REDIS_ARG_OTHER_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the hold's other token */
+    REDIS_ARG_REST_MS     = 0, /* QUEUE_REST: what is left of the rest */
+    REDIS_ARG_FENCE       = 0, /* SHARE_EXTEND: of the grant */
+    REDIS_ARG_REPLICAS    = 0, /* REPLICATED */
+    REDIS_ARG_TTL_MS      = 1, /* JOIN, HEARTBEAT, REQUEUE: of a provisional grant */
+    REDIS_ARG_CONFIRMS    = 1, /* EXTEND: 1: it confirms a provisional grant, for the rest too */
+    REDIS_ARG_LIMIT_MS    = 1, /* REPLICATED */
+    REDIS_ARG_STEP        = 0, /* STEP: the operation */
+    REDIS_ARG_COMPUTED    = 1, /* STEP: the number that the client has computed */
 };
 
 /* The server keeps the lock for so long: for the rest too, if the command makes it ours. */
@@ -227,9 +227,9 @@ static inline bwl_ms bwl_redis_ttl_ms(const bwl_send *send, const bwl_lock_reque
     return takes ? bwl_ms_max(request->lease_ms, request->rest_ms) : request->lease_ms;
 }
 
-static inline bool bwl_redis_uses_previous_token(const bwl_send *send)
+static inline bool bwl_redis_uses_other_token(const bwl_send *send)
 {
-    return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_PREVIOUS_TOKEN] != 0;
+    return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_OTHER_TOKEN] != 0;
 }
 
 /* The last reply to a STEP.  ERROR and DOWN are no replies that a value can have. */

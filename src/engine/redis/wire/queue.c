@@ -345,9 +345,7 @@ static unsigned bit_of(bwl_redis_command command)
     case REDIS_QUEUE_JOIN: return JOIN;
     case REDIS_QUEUE_HEARTBEAT: return HEARTBEAT;
     case REDIS_QUEUE_REQUEUE: return REQUEUE;
-    case REDIS_SHARE_DOWNGRADE:
-    case REDIS_SHARE_UPGRADE: return CHANGE;
-    default: return 0;
+    default: return bwl_queue_changes(command) ? CHANGE : 0;
     }
 }
 

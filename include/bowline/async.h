@@ -111,8 +111,8 @@ BOWLINE_API int bowline_operation_check(bowline_operation *op, bowline_error *re
 BOWLINE_API int bowline_operation_wait(bowline_operation *op, int64_t wait_ms,
                                        bowline_error *reterr);
 
-/* Ends an acquire, yield, extend, downgrade, upgrade, who or holders soon, with CANCELLED unless it has ended before.
- * No effect on a release.  Do not call it after finish.  Any thread. */
+/* Ends an acquire, yield, extend, downgrade, upgrade, who or holders soon, with CANCELLED unless it
+ * has ended before.  No effect on a release.  Do not call it after finish.  Any thread. */
 BOWLINE_API void bowline_cancel(bowline_operation *op);
 
 /* Waits for the end if necessary, writes the hold on OK, and frees the operation.  Statuses of
@@ -125,7 +125,8 @@ bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_e
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_acquire_all_finish(bowline_hold *ret_holds[], bowline_operation *op, bowline_error *reterr);
 
-/* The same for extend, downgrade, upgrade, yield and release.  Their statuses, and CANCELLED.  One thread. */
+/* The same for extend, downgrade, upgrade, yield and release.  Their statuses, and CANCELLED.  One
+ * thread. */
 BOWLINE_API int bowline_finish(bowline_operation *op, bowline_error *reterr);
 
 /* The same for who.  Statuses of bowline_who, and CANCELLED.  thread: and file: query now; the

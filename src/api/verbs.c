@@ -1,7 +1,7 @@
 /*
- * verbs.c -- acquire, extend, yield, change of mode, release: each is started, waited for and finished.  A blocking
- * call does the same three steps with the operation on the stack.  Then releases without waiting,
- * and their results.
+ * verbs.c -- acquire, extend, yield, change of mode, release: each is started, waited for and
+ * finished.  A blocking call does the same three steps with the operation on the stack.  Then
+ * releases without waiting, and their results.
  */
 #include "api/handles.h"
 #include "base/clock.h"

@@ -176,9 +176,9 @@ static inline void bwl_no_effects(bwl_effects *ret_fx)
 }
 
 /* One lock protocol.  `command` is called only after the previous command has its outcome, with two
- * exceptions: RELEASE may interrupt any other command, and an ACQUIRE with `yields`, and an EXTEND
- * that downgrades or upgrades, may interrupt EXTEND.  The interrupted command has no outcome.  `event` may be called at any time, also with an
- * event that does not concern the protocol. */
+ * exceptions: RELEASE may interrupt any other command, and an ACQUIRE with `yields`, or an EXTEND
+ * that downgrades or upgrades, may interrupt EXTEND.  The interrupted command has no outcome.
+ * `event` may be called at any time, also with an event that does not concern the protocol. */
 typedef struct bwl_protocol {
     const char *name;
     const char *fault; /* a warning: what is wrong with every use of the protocol; NULL: nothing */

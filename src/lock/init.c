@@ -2,7 +2,7 @@
  * init.c -- a hold before its acquire.
  */
 #include "lock/machine.h"
-#include "protocol/format/compat_rules.h"
+#include "protocol/format/token.h"
 
 void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
                    const bwl_terms *terms)

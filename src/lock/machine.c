@@ -238,21 +238,22 @@ static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *
     h->state        = BWL_HOLD_HELD;
     h->last_error   = kind;
     h->extend_again = false;
-    if (is_urgent) {
+    h->timer_at     = h->terms.renews ? bwl_ms_min(soon, h->until) : h->until;
+    if (is_urgent) /* the caller still waits */
         h->timer_at = bwl_ms_min(pause_ends_at(h, ev), h->until);
-        return;
-    }
-    h->timer_at = h->terms.renews ? bwl_ms_min(soon, h->until) : h->until;
-    if (h->caller_extends)
+    else if (h->caller_extends)
         bwl_complete(fx, kind);
-    h->caller_extends = false;
+    h->caller_extends = is_urgent;
 }
 
 /* The outcome of an extension.  In HELD: the protocol reports a later end, a loss, or a failed
  * renewal of the engine, without a command. */
 static void extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    if (out->kind == BWL_HELD || out->kind == BWL_BUSY)
+    bool is_good = out->kind == BWL_HELD || (out->kind == BWL_BUSY && h->change.kind != 0);
+
+    assert(is_good || may_have_failed(out->kind) || out->kind != BWL_RELEASED);
+    if (is_good)
         renewed(h, out, ev, fx);
     else if (out->kind == BWL_LOST && h->change.other_may_own)
         leave_with(h, BWL_LOST, ev, fx);

@@ -55,7 +55,7 @@
  *        |                 |                 |             |
  *        |                 v       yes       |             |
  *        |                HELD <-------------+-------------+
- *        |                 ^ `--extend--> EXTENDING, CHANGING
+ *        |                 ^ `--extend--> EXTENDING
  *        |                 `---------------'
  *      LEAVING, DISPATCHING <--release-- any
  *      HELD, CONFIRMING, EXTENDING --yield--> YIELDING, which ends like ASKED
@@ -97,8 +97,7 @@ typedef enum phase {
     CONFIRMING,           /* HELD was reported; EXTEND is in flight, or its alarm is set */
     HELD,
     EXTENDING,
-    CHANGING, /* SHARE_DOWNGRADE or SHARE_UPGRADE is in flight */
-    LEAVING,  /* RELEASE or CANCEL is in flight */
+    LEAVING, /* RELEASE or CANCEL is in flight */
     DISPATCHING,
     YIELDING, /* REQUEUE is in flight */
     FREEING,  /* RELEASE of the previous token is in flight, before another command */
@@ -416,19 +415,8 @@ static bool is_late_no(const queue_state *q, const bwl_event *ev)
            ev->answer == BWL_NO;
 }
 
+/* Also after a change.  NO is final for both tokens, but for BUSY, which is an extension. */
 static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
-{
-    q->phase = HELD;
-    if (!bwl_was_answered(ev, fx))
-        return;
-    if (ev->answer == BWL_YES)
-        held(q, fx);
-    else
-        lost(q, fx);
-}
-
-/* The reply says what the store has; NO without BUSY is final for both tokens. */
-static void changed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_queue_status *status = ev->details;
 
@@ -572,7 +560,7 @@ static void acquire(queue_state *q, const bwl_command *cmd, bool is_first, bwl_e
 static void send_change(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
 {
     assert(!q->previous_may_own && q->shares);
-    q->phase       = CHANGING;
+    q->phase       = EXTENDING;
     q->unconfirmed = NO_REQUEST;
     send_one(q,
              (bwl_send){ .command = cmd->downgrades ? REDIS_SHARE_DOWNGRADE : REDIS_SHARE_UPGRADE },
@@ -637,7 +625,6 @@ static void request_ended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     case PROVISIONAL: provisional_ended(q, ev, fx); return;
     case CONFIRMING: confirmed(q, ev, fx); return;
     case EXTENDING: extended(q, ev, fx); return;
-    case CHANGING: changed(q, ev, fx); return;
     case LEAVING: released(q, ev, fx); return;
     case DISPATCHING: dispatched(q, ev, fx); return;
     case YIELDING: yielded(q, ev, fx); return;

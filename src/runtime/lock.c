@@ -630,8 +630,8 @@ size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* A yield or an upgrade may have written two tokens, and releases the second after a reply about the
- * first.  No reply will be read any more, so the second is released at once. */
+/* A yield or an upgrade may have written two tokens: the second is released after a reply about the
+ * first.  No reply will be read any more, so it is released at once. */
 static void release_second_token(bwl_lock *lock)
 {
     const bwl_hold *hold = &lock->base.hold;
@@ -659,7 +659,7 @@ void bwl_lock_let_go(bwl_lock *lock)
     lock->pins--; /* the shard frees it */
 }
 
-/* ---- holder queries: see query.c --------------------------------------------------------------- */
+/* ---- holder queries: see query.c ------------------------------------------------------------- */
 
 void bwl_lock_query_done(bwl_engine_lock *lock)
 {

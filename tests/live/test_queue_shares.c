@@ -370,8 +370,8 @@ TEST(upgrade_is_for_the_only_one_who_shares)
     must_release(granted(reader));
 }
 
-/* The server is silent for longer than a reply may take, and carries the command out late: a renewal
- * finds out what has become of it. */
+/* The server is silent for longer than a reply may take, and carries the command out late: a
+ * renewal finds out what has become of it. */
 TEST(change_without_a_reply_is_resolved_by_the_next_renewal)
 {
     bowline_client *client = must_open_url("%s?timeout=100ms&lease=2s", redis->tcp_url);

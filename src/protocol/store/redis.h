@@ -180,8 +180,7 @@ typedef enum bwl_redis_command {
     REDIS_ADOPT,
 } bwl_redis_command;
 
-/* True for a command that takes a lock or a place in its queue, and does nothing else; that
- * extends, or releases, the lock of its token. */
+/* True for a command that only takes a lock or a place in its queue; extends it; releases it. */
 static inline bool bwl_redis_command_takes(bwl_redis_command command)
 {
     return command == REDIS_SET_IF_ABSENT || command == REDIS_SET_IF_ABSENT_OR_MINE ||
@@ -245,7 +244,6 @@ typedef enum bwl_reply_kind {
 typedef struct bwl_redis_value {
     bool     is_mine; /* the value is, byte for byte, what this lock request writes */
     uint64_t hash;    /* of the bytes: equal if and only if the bytes are equal; never 0 */
-
     /* STEP only.  nil has no hash. */
     bwl_reply_kind kind;
     bool           is_number; /* the event's number is the value */

@@ -334,20 +334,34 @@ static void downgrade(script *s)
     bwl_queue_say(s, BWL_YES, BWL_QUEUE_STATUS_HELD);
 }
 
-static void upgrade(script *s)
+/* Our share is one of the new token.  False: we have none. */
+static bool move_share(script *s)
 {
     const bwl_model_item *share = bwl_model_share(&s->r->data, s->q->token);
+    bwl_ms                ms    = s->q->lease_ms;
 
-    if (share == NULL && !bwl_queue_is_mine(s) && !bwl_queue_is_of(s, s->q->previous_token)) {
+    if (share == NULL)
+        share = bwl_model_share(&s->r->data, s->q->previous_token);
+    if (share == NULL)
+        return false;
+    ms = bwl_ms_max(ms, share->value - now_ms(s));
+    (void)bwl_share_remove(s, s->q->token);
+    bwl_share_enter(s, s->q->previous_token, ms);
+    purge(s);
+    bwl_share_keep_gate(s);
+    return true;
+}
+
+static void upgrade(script *s)
+{
+    bool is_alone   = bwl_queue_is_mine(s) || bwl_queue_is_of(s, s->q->previous_token);
+    bool overwrites = (s->mutations & BWL_MUTATION_SET_OVERWRITES) != 0;
+
+    if (!is_alone && !move_share(s)) {
         say_not_ours(s);
         return;
     }
-    if (share != NULL) {
-        extend_share(s, share);
-        purge(s);
-        bwl_share_keep_gate(s);
-    }
-    if (share != NULL && bwl_model_items_count(s->r, BWL_MODEL_SHARERS) > 1) {
+    if (!is_alone && bwl_model_items_count(s->r, BWL_MODEL_SHARERS) > 1 && !overwrites) {
         bwl_queue_say_busy(s);
         return;
     }

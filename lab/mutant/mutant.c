@@ -301,9 +301,19 @@ COMMAND(just_yields_command)
     queue_command(state, request, cmd, fx);
 }
 
+COMMAND(still_shares_command)
+{
+    bwl_lock_request shared = *request;
+    bool             renews = cmd->verb == BWL_EXTEND && !cmd->downgrades && !cmd->upgrades;
+
+    if (renews && shared.attempt == 1)
+        shared.share.weight = 1;
+    queue_command(state, &shared, cmd, fx);
+}
+
 #define QUEUE_MUTANT(NAME, COMMAND_, EVENT_)                                                 \
     MUTANT(bwl_mutant_##NAME, "queue", sizeof(bwl_queue_mutant_state), queue_init, COMMAND_, \
-           EVENT_, .uses_push = true, .yields = true, .shares = true, )
+           EVENT_, .uses_push = true, .yields = true, .shares = true, .changes = true, )
 
 QUEUE_MUTANT(from_push, queue_command, from_push_event);
 QUEUE_MUTANT(timer_joins, queue_command, timer_joins_event);
@@ -311,6 +321,7 @@ QUEUE_MUTANT(joins_again, joins_again_command, queue_event);
 QUEUE_MUTANT(new_ticket, new_ticket_command, queue_event);
 QUEUE_MUTANT(just_loses, just_loses_command, queue_event);
 QUEUE_MUTANT(just_yields, just_yields_command, queue_event);
+QUEUE_MUTANT(still_shares, still_shares_command, queue_event);
 
 /* ---- replicated locks ------------------------------------------------------------------------ */
 

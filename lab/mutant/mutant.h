@@ -29,12 +29,13 @@ extern const bwl_protocol bwl_mutant_gone_is_done;   /* release replied NO: rele
 extern const bwl_protocol bwl_fenced;
 
 /* Of `queue`. */
-extern const bwl_protocol bwl_mutant_from_push;   /* counts a grant's TTL from the push */
-extern const bwl_protocol bwl_mutant_timer_joins; /* joins again instead of a heartbeat */
-extern const bwl_protocol bwl_mutant_joins_again; /* no reply: joins again */
-extern const bwl_protocol bwl_mutant_new_ticket;  /* joins again with a new ticket */
-extern const bwl_protocol bwl_mutant_just_loses;  /* does not release what it has lost */
-extern const bwl_protocol bwl_mutant_just_yields; /* ... nor its hold after a yield */
+extern const bwl_protocol bwl_mutant_from_push;    /* counts a grant's TTL from the push */
+extern const bwl_protocol bwl_mutant_timer_joins;  /* joins again instead of a heartbeat */
+extern const bwl_protocol bwl_mutant_joins_again;  /* no reply: joins again */
+extern const bwl_protocol bwl_mutant_new_ticket;   /* joins again with a new ticket */
+extern const bwl_protocol bwl_mutant_just_loses;   /* does not release what it has lost */
+extern const bwl_protocol bwl_mutant_still_shares; /* upgraded: renews as one that shares */
+extern const bwl_protocol bwl_mutant_just_yields;  /* ... nor its hold after a yield */
 
 /* Of a replicated lock. */
 extern const bwl_protocol bwl_mutant_deaf;  /* accepts any number of replicas */

@@ -51,6 +51,8 @@
 #define BORROWER(N)         .budget[BWL_BORROWER] = (N)
 #define SILENCE(N)          .budget[BWL_SILENCE] = (N)
 #define YIELD(N)            .budget[BWL_YIELD] = (N)
+#define DOWNGRADE(N)        .budget[BWL_DOWNGRADE_BY_CALLER] = (N)
+#define UPGRADE(N)          .budget[BWL_UPGRADE_BY_CALLER] = (N)
 #define STOP(N)             .budget[BWL_STOP] = (N)
 
 /* The rules of locks of other programs, with the tokens of the lab.  _s: a lease in seconds. */

@@ -128,6 +128,18 @@ static void put_past(bwl_print *p, const bwl_world *w, bwl_ms at)
     bwl_put(p, (uint64_t)(past_ms < most_ms ? past_ms : most_ms));
 }
 
+static void put_change(bwl_print *p, const bwl_hold *h)
+{
+    const bwl_mode_change *change = &h->change;
+
+    bwl_put(p, (uint64_t)h->request.share.weight << 5 | (uint64_t)change->kind << 3 |
+                   (uint64_t)change->is_awaited << 2 | (uint64_t)change->is_unknown << 1 |
+                   change->other_may_own);
+    bwl_put_token(p, bwl_upgrades_to(h));
+    if (change->is_awaited)
+        bwl_put_time(p, h->answer_deadline);
+}
+
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     const bwl_queue_state        *v      = bwl_queue_state_of(&c->hold);
@@ -138,7 +150,9 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
                    (v->in_flight.tag != 0));
     if (v->in_flight.tag != 0 || p->plain)
         put_past(p, w, v->sent_at);
-    bwl_put(p, (uint64_t)v->lease_ms << 1 | (v->unconfirmed != 0));
+    bwl_put(p, (uint64_t)v->lease_ms << 3 | (uint64_t)v->shares << 2 |
+                   (uint64_t)v->other_may_own << 1 | (v->unconfirmed != 0));
+    put_change(p, &c->hold);
     put_rank(p, &p->drawn->fences, v->fence);
     put_rank(p, &p->drawn->tickets, v->ticket);
     bwl_put_token(p, bwl_queue_owes(&c->hold));

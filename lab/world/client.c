@@ -6,6 +6,7 @@
  */
 #include "lab/world/inside.h"
 #include "lab/model/steps.h"
+#include "lab/world/private_state.h"
 
 /* A client may send this many commands at one moment without a request of its caller: release a
  * late grant, try again, renew.  More than that is a client that hammers the server. */
@@ -24,7 +25,9 @@ static void report_held(bwl_world *w, bwl_lab_client *c)
 
     if (!asked || c->caller.releases || c->caller.has_final_result)
         w->broken |= BWL_INVARIANT_REPORTED;
-    if (!c->caller.is_working && bwl_wait_is_kept(w)) {
+    bool begins = !c->caller.is_working || c->caller.changes;
+
+    if (begins && bwl_wait_is_kept(w)) {
         /* After a data loss, an older holder may get its result later. */
         bool is_alone = c->hold.request.share.weight == 0;
         bool is_next =
@@ -49,6 +52,7 @@ static void report_held(bwl_world *w, bwl_lab_client *c)
     c->caller.due_by     = BWL_NEVER;
     c->caller.is_working = true;
     c->caller.extends    = false;
+    c->caller.changes    = false;
     c->caller.yields     = false;
 }
 
@@ -117,6 +121,7 @@ static void caller_gets(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
         if (!c->caller.extends || out->kind == BWL_LOST)
             w->broken |= BWL_INVARIANT_REPORTED;
         c->caller.extends = false;
+        c->caller.changes = false;
         return;
     }
     if (c->caller.has_final_result || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
@@ -154,6 +159,8 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
     uint16_t        token =
         bwl_redis_uses_other_token(send) ? previous_token : bwl_world_token_of(w, client);
 
+    bool uses_both = send->command == REDIS_QUEUE_REQUEUE || send->command == REDIS_SHARE_UPGRADE;
+
     assert(send->node < w->scenario->servers);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.request.token));
     if (send->command == REDIS_QUEUE_DISPATCH_NEXT)
@@ -170,7 +177,7 @@ static void put(bwl_world *w, unsigned client, const bwl_send *send)
         .command        = send->command,
         .round          = c->round,
         .token          = token,
-        .previous_token = send->command == REDIS_QUEUE_REQUEUE ? previous_token : 0,
+        .previous_token = uses_both ? previous_token : 0,
         .tag            = send->tag,
         .lease_ms       = (int32_t)lease_written(w, c, send),
         .step           = is_step ? (uint8_t)send->args[REDIS_ARG_STEP] : 0,
@@ -248,7 +255,10 @@ static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
 {
     bwl_lab_client *c    = &w->clients[client];
     uint16_t        last = bwl_token_read(c->hold.request.token);
+    uint16_t        next = bwl_upgrades_to(&c->hold);
 
+    if (next != 0 && bwl_token_serial(next) > bwl_token_serial(last))
+        last = next;
     if (last != 0 && bwl_token_serial(last) > c->tokens)
         c->tokens = (uint16_t)bwl_token_serial(last);
     if ((w->scenario->mutations & BWL_MUTATION_ONE_TOKEN) != 0)
@@ -380,8 +390,25 @@ void bwl_sim_client_extend(bwl_world *w, unsigned client)
 
     c->book.asked_now     = 0;
     c->caller.extends     = true;
+    c->caller.changes     = false;
     c->caller.extended_at = c->clock.now;
     bwl_hold_extend(&c->hold, c->clock.now, w->scenario->extend_ms, &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+void bwl_sim_client_change(bwl_world *w, unsigned client, bwl_change kind, uint8_t chance)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_random      random = fresh(w, client, chance);
+    bwl_effects     fx     = { 0 };
+    past            before = look_at(w, client);
+
+    c->book.asked_now     = 0;
+    c->caller.extends     = true;
+    c->caller.changes     = true;
+    c->caller.extended_at = c->clock.now;
+    bwl_hold_change(&c->hold, kind, &random, moment(w, client), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }

@@ -12,6 +12,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_release(bwl_world *w, unsigned client);
 void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_extend(bwl_world *w, unsigned client);
+void bwl_sim_client_change(bwl_world *w, unsigned client, bwl_change kind, uint8_t chance);
 void bwl_sim_client_cancel(bwl_world *w, unsigned client);
 
 /* The time and the random bits are added. */

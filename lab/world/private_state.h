@@ -47,6 +47,12 @@ static inline uint16_t bwl_queue_owes(const bwl_hold *h)
     return bwl_queue_state_of(h)->previous_may_own ? bwl_token_read(h->other_token) : 0;
 }
 
+/* The token of an upgrade that may have been carried out, or may be later; 0: none. */
+static inline uint16_t bwl_upgrades_to(const bwl_hold *h)
+{
+    return h->change.other_may_own ? bwl_token_read(h->other_token) : 0;
+}
+
 /* True for the protocols of src/protocol/replicated.c and their mutants. */
 static inline bool bwl_is_synced(const bwl_hold *h)
 {

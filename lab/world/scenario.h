@@ -38,6 +38,10 @@
     X(SILENCE, ONE_SERVER, "silence", "the first waiter is skipped as if it were dead")            \
     X(YIELD, ONE_SERVER, "yield",                                                                  \
       "no fault: the holder gives the lock to the first waiter and waits again")                   \
+    X(DOWNGRADE_BY_CALLER, ONE_SERVER, "downgrade",                                                \
+      "no fault: a holder lets others share the lock")                                             \
+    X(UPGRADE_BY_CALLER, ONE_SERVER, "upgrade",                                                    \
+      "no fault: a client that shares the lock wants it alone")                                    \
     X(STOP, SERVERS, "stop", "a server stops and continues later")
 
 typedef enum bwl_budget {

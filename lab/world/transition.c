@@ -23,6 +23,15 @@ static void add_with_chance(const bwl_world *w, bwl_transitions *transitions,
     }
 }
 
+static bool may_change(const bwl_lab_client *c, bwl_change kind)
+{
+    const bwl_share *share = &c->hold.request.share;
+
+    return c->hold.protocol->changes && !c->caller.extends && share->limit == 0 &&
+           !bwl_hold_has_mode(&c->hold, kind) &&
+           (c->hold.change.kind == 0 || c->hold.change.kind == kind);
+}
+
 static void add_caller(const bwl_world *w, bwl_transitions *transitions, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
@@ -36,7 +45,12 @@ static void add_caller(const bwl_world *w, bwl_transitions *transitions, unsigne
         add_with_chance(w, transitions, BWL_TRANSITION_ALARM, client, 0);
     if (bwl_hold_is_held(&c->hold)) {
         bwl_transitions_add(transitions, BWL_TRANSITION_RELEASE, client, 0);
-        if (w->left[BWL_EXTEND_BY_CALLER] > 0 && c->hold.protocol->extends)
+        if (w->left[BWL_DOWNGRADE_BY_CALLER] > 0 && may_change(c, BWL_DOWNGRADE))
+            bwl_transitions_add(transitions, BWL_TRANSITION_DOWNGRADE, client, 0);
+        if (w->left[BWL_UPGRADE_BY_CALLER] > 0 && may_change(c, BWL_UPGRADE))
+            bwl_transitions_add(transitions, BWL_TRANSITION_UPGRADE, client, 0);
+        if (w->left[BWL_EXTEND_BY_CALLER] > 0 && c->hold.protocol->extends &&
+            !c->hold.change.is_awaited)
             bwl_transitions_add(transitions, BWL_TRANSITION_EXTEND, client, 0);
         if (w->left[BWL_YIELD] > 0 && w->scenario->wait_ms > 0)
             bwl_transitions_add(transitions, BWL_TRANSITION_YIELD, client, 0);

@@ -43,6 +43,8 @@
     X(GIVE_BACK, "give-back", BUDGET_NONE, SERVER, "the borrower deletes its key")           \
     X(SILENCE, "silence", SILENCE, SERVER_FAULT, "takes the FIRST IN THE QUEUE FOR DEAD")    \
     X(YIELD, "yield", YIELD, CLIENT, "yield")                                                \
+    X(DOWNGRADE, "downgrade", DOWNGRADE_BY_CALLER, CLIENT, "downgrade")                      \
+    X(UPGRADE, "upgrade", UPGRADE_BY_CALLER, CLIENT, "upgrade")                              \
     X(HALT, "halt", STOP, SERVER_FAULT, "STOPS")                                             \
     X(GO_ON, "go-on", BUDGET_NONE, SERVER, "goes on")                                        \
     X(TIME_OUT, "time-out", BUDGET_NONE, CLIENT_FAULT, "waits no longer: connection breaks")

@@ -18,7 +18,7 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 
     if (c->is_running && bwl_token_read(c->hold.request.token) == token)
         return true;
-    if (c->is_running && bwl_queue_owes(&c->hold) == token)
+    if (c->is_running && (bwl_queue_owes(&c->hold) == token || bwl_upgrades_to(&c->hold) == token))
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
         if (link->messages[i].token == token || link->messages[i].previous_token == token)
@@ -105,7 +105,8 @@ void bwl_wait_look_at_owner(bwl_world *w)
     if (w->waiting.owner != owner)
         new_owner(w, owner);
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        if (w->scenario->queue.share_of[i].weight > 0)
+        if (w->scenario->queue.share_of[i].weight > 0 ||
+            w->scenario->budget[BWL_DOWNGRADE_BY_CALLER] > 0)
             look_at_shares(w, i);
     if (owner == 0 || owner >= BWL_TOKEN_SHARED || w->waiting.is_orphan || is_wanted(w, owner))
         return;
@@ -404,7 +405,8 @@ static bool is_undisturbed(const bwl_world *w)
             return false;
     }
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
-        if (i != BWL_CANCEL && i != BWL_EXTEND_BY_CALLER && bwl_world_used(w, (bwl_budget)i))
+        if (i != BWL_CANCEL && i != BWL_EXTEND_BY_CALLER && i != BWL_DOWNGRADE_BY_CALLER &&
+            i != BWL_UPGRADE_BY_CALLER && bwl_world_used(w, (bwl_budget)i))
             return false;
     return true;
 }

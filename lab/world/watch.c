@@ -2,6 +2,7 @@
  * watch.c -- checks the invariants in a world: see scenario.h.
  */
 #include "lab/world/inside.h"
+#include "lab/world/private_state.h"
 
 /* True if these clients, 1 << client, may not have the lock at the same time: one wants it for
  * itself, or they have more permits than one of them allows. */
@@ -13,7 +14,7 @@ static bool are_too_many(const bwl_world *w, unsigned clients)
     if ((clients & (clients - 1)) == 0)
         return false;
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        bwl_share share = w->scenario->queue.share_of[i];
+        bwl_share share = w->clients[i].hold.request.share;
         if ((clients >> i & 1) == 0)
             continue;
         if (share.weight == 0)
@@ -31,11 +32,13 @@ static bool have_one_fence(const bwl_world *w, unsigned clients)
     uint64_t fence = 0;
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        if ((clients >> i & 1) == 0 || w->scenario->queue.share_of[i].weight == 0)
+        const bwl_hold *hold = &w->clients[i].hold;
+        if ((clients >> i & 1) == 0 || hold->request.share.weight == 0 ||
+            hold->change.kind == BWL_DOWNGRADE) /* it has no fence of the gate yet */
             continue;
-        if (fence != 0 && w->clients[i].hold.fence != fence)
+        if (fence != 0 && hold->fence != fence)
             return false;
-        fence = w->clients[i].hold.fence;
+        fence = hold->fence;
     }
     return true;
 }
@@ -63,10 +66,12 @@ static bool gives(const bwl_world *w, const bwl_server *server, unsigned client,
 {
     const bwl_lab_client *c     = &w->clients[client];
     uint16_t              token = bwl_world_token_of(w, client);
+    uint16_t              other = bwl_upgrades_to(&c->hold);
+    int64_t               left  = bwl_model_left(&server->redis);
+
+    if (other != 0 && !bwl_model_holds(&server->redis.data, token))
+        token = other;
     const bwl_model_item *share = bwl_model_share(&server->redis.data, token);
-
-    int64_t left = bwl_model_left(&server->redis);
-
     if (!bwl_model_holds(&server->redis.data, token))
         return false;
     if (until == BWL_NEVER || bwl_model_lock(&server->redis)->lasts)
@@ -180,8 +185,9 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
     bool                  has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
     bool                  is_stuck =
         c->is_running && c->wake_at == BWL_NEVER && !has_no_end && !bwl_world_awaits(w, client);
-    bool is_forgotten = c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;
-    bool is_overdue   = c->is_running && !c->book.was_kept && c->clock.now > c->caller.due_by &&
+    bool is_forgotten = c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD &&
+                        !c->hold.change.is_awaited;
+    bool is_overdue = c->is_running && !c->book.was_kept && c->clock.now > c->caller.due_by &&
                       !bwl_world_used(w, BWL_STOP); /* a stopped server counts as slow */
     bool is_unwoken = c->caller.is_working && c->wake_at > c->clock.now && !believes;
     bool is_beyond =

@@ -2,6 +2,7 @@
  * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/inside.h"
+#include "lab/world/private_state.h"
 #include "lab/base/say.h"
 #include "lab/model/steps.h"
 #include <inttypes.h>
@@ -227,7 +228,8 @@ static bool has_cut_share(const bwl_server *server, const bwl_message *message, 
         const bwl_model_item *share = bwl_model_share(&was->data, token);
         const bwl_model_item *left  = bwl_model_share(&server->redis.data, token);
         if (share == &was->data.items[i] && token != message->token &&
-            share->value * BWL_MODEL_PER_MS > now && (left == NULL || left->value < share->value))
+            token != message->previous_token && share->value * BWL_MODEL_PER_MS > now &&
+            (left == NULL || left->value < share->value))
             return true;
     }
     return false;
@@ -256,9 +258,12 @@ static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, 
         w->broken |= BWL_INVARIANT_CREATES;
     if (was->owner != owner)
         server->key_excused = server->key_late = false;
-    if (bwl_model_holds(&was->data, message->token) &&
-        !bwl_model_holds(&server->redis.data, message->token) && w->clients[client].is_running &&
-        bwl_world_token_of(w, client) == message->token)
+    bool is_its_own = w->clients[client].is_running &&
+                      (bwl_world_token_of(w, client) == message->token ||
+                       bwl_upgrades_to(&w->clients[client].hold) == message->token);
+    if (is_its_own && bwl_model_holds(&was->data, message->token) &&
+        !bwl_model_holds(&server->redis.data, message->token) &&
+        message->command != REDIS_SHARE_UPGRADE)
         w->clients[client].book.is_removed = true;
 }
 
@@ -465,6 +470,10 @@ static void carry_out(bwl_world *w, bwl_transition transition)
     case BWL_TRANSITION_GIVE_BACK: bwl_model_remove(&server->redis, BWL_MODEL_LOCK); break;
     case BWL_TRANSITION_SILENCE: bwl_wait_silence(w); break;
     case BWL_TRANSITION_YIELD: bwl_sim_client_yield(w, client, transition.chance); break;
+    case BWL_TRANSITION_DOWNGRADE: bwl_sim_client_change(w, client, BWL_DOWNGRADE, 0); break;
+    case BWL_TRANSITION_UPGRADE:
+        bwl_sim_client_change(w, client, BWL_UPGRADE, transition.chance);
+        break;
     case BWL_TRANSITION_HALT:
     case BWL_TRANSITION_GO_ON:
         server->was_faulty = true;

@@ -69,6 +69,7 @@ typedef struct bwl_lab_caller {
     bool   extends;          /* it has called extend */
     bool   releases;         /* it has released */
     bool   cancels;          /* it has cancelled */
+    bool   changes;          /* extends: and the extension changes the mode */
     bool   yields;           /* it has yielded and waits */
     bwl_ms due_by;           /* the deadline of its result, if nothing was slow */
     bwl_ms extended_at;      /* when it called extend */

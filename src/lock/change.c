@@ -15,7 +15,7 @@ static void draw_other_token(bwl_hold *h, const bwl_random *fresh, bwl_moment at
     memcpy(h->other_token, token, strlen(token) + 1);
 }
 
-/* An upgrade whose outcome is not known is sent again with its token. */
+/* An upgrade without a reply is sent again with its token. */
 void bwl_change_begin(bwl_hold *h, bwl_change kind, const bwl_random *fresh, bwl_moment at)
 {
     bwl_mode_change *c = &h->change;
@@ -27,7 +27,7 @@ void bwl_change_begin(bwl_hold *h, bwl_change kind, const bwl_random *fresh, bwl
     c->is_unknown      = c->is_unknown && c->kind == kind;
     c->kind            = kind;
     c->is_awaited      = true;
-    c->other_may_own   = c->other_may_own || kind == BWL_UPGRADE;
+    c->other_may_own   = kind == BWL_UPGRADE;
     h->request.share   = any_number;
     h->caller_extends  = true;
     h->extend_again    = false;
@@ -45,22 +45,19 @@ bwl_command bwl_change_command(const bwl_hold *h)
 bool bwl_change_ended(bwl_hold *h, const bwl_outcome *out)
 {
     bwl_mode_change *c       = &h->change;
-    bool             is_busy = out->kind == BWL_BUSY && c->is_awaited;
+    bool             is_busy = out->kind == BWL_BUSY;
+    bool             is_told = is_busy && c->is_awaited;
 
     assert(c->kind != 0);
-    assert(out->kind == BWL_HELD || c->kind == BWL_UPGRADE);
-    if (out->kind == BWL_HELD)
-        h->fence = out->fence;
-    if (out->kind == BWL_HELD && c->kind == BWL_UPGRADE) {
+    assert(!is_busy || c->kind == BWL_UPGRADE);
+    if (c->kind == BWL_UPGRADE)
         memcpy(h->request.token, h->other_token, sizeof h->other_token);
+    if (c->kind == BWL_UPGRADE && !is_busy)
         h->request.share = (bwl_share){ 0 };
-        c->other_may_own = false;
-    } else if (c->kind == BWL_UPGRADE) { /* one that was sent before may come late */
-        c->other_may_own = c->is_unknown;
-    }
-    c->kind       = 0;
-    c->is_awaited = false;
-    return is_busy;
+    if (!is_busy)
+        h->fence = out->fence;
+    *c = (bwl_mode_change){ .kind = 0 };
+    return is_told;
 }
 
 /* Nothing was carried out. */
@@ -68,9 +65,7 @@ static void undo(bwl_hold *h)
 {
     if (h->change.kind == BWL_DOWNGRADE)
         h->request.share = (bwl_share){ 0 };
-    else
-        h->change.other_may_own = false;
-    h->change.kind = 0;
+    h->change = (bwl_mode_change){ .kind = 0 };
 }
 
 bool bwl_change_failed(bwl_hold *h, bwl_outcome_kind *result, bwl_ms now)

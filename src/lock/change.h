@@ -7,13 +7,17 @@
  *
  *      exclusive --downgrade--> shared       by the same token.  The hold counts as shared from the
  *                                            moment the command is sent: it only gives up rights
- *      shared ----upgrade-----> exclusive    by a new token, `other_token`.  The hold counts as
- *                                            shared until the reply.  BUSY: still shared
+ *      shared ----upgrade-----> exclusive    by a new token, `other_token`, also if the reply is
+ *                                            BUSY: shared as before.  Until the reply the hold
+ *                                            counts as shared
  *
  * Without a reply it is sent again, until answer_deadline for the caller, and then in place of each
- * renewal: any reply says what the store has.  A downgrade that comes late finds its token nowhere,
- * because an upgrade since has used another one.  An upgrade that comes late finds the token of the
- * share; so a hold that ends releases that one first, and then the other one.
+ * renewal: any reply says what the store has.  What was sent with the former token and comes late
+ * has no effect, as the store has that one no more.  A second upgrade that comes late can make the
+ * lock exclusive that the hold counts as shared; its next renewal opens it again.
+ *
+ * While an upgrade has no reply, the store has the lock by one of two tokens.  A hold that ends
+ * releases the former one first, and then the other one: an upgrade needs a share by one of them.
  */
 #pragma once
 

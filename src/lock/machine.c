@@ -255,8 +255,6 @@ static void extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
     assert(is_good || may_have_failed(out->kind) || out->kind != BWL_RELEASED);
     if (is_good)
         renewed(h, out, ev, fx);
-    else if (out->kind == BWL_LOST && h->change.other_may_own)
-        leave_with(h, BWL_LOST, ev, fx);
     else if (out->kind == BWL_LOST)
         end_with(h, BWL_LOST, fx);
     else if (h->state == BWL_HOLD_RENEWING)

@@ -83,7 +83,7 @@ typedef struct bwl_mode_change {
     bwl_change kind;          /* sent, or about to be, and without a reply; 0: none */
     bool       is_awaited;    /* the caller waits for its result */
     bool       is_unknown;    /* one of its commands may have been carried out */
-    bool       other_may_own; /* the store may have the lock with other_token, now or later */
+    bool       other_may_own; /* an upgrade: the store may have the lock with other_token */
 } bwl_mode_change;
 
 enum {

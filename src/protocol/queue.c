@@ -16,9 +16,9 @@
  *      adopt     ADOPT: takes over a lock that another client has given up to this one
  *      extend, and downgrade or upgrade
  *                SHARE_DOWNGRADE, SHARE_UPGRADE.  An upgrade uses the other token of the hold.  A
- *                release after one without a reply is SHARE_LEAVE, and, if that finds no share,
- *                RELEASE of the other token.  The order matters: an upgrade that comes late needs
- *                the share
+ *                release after one without a reply is SHARE_LEAVE, and, if that finds nothing,
+ *                SHARE_LEAVE of the other token.  The order matters: an upgrade that comes late
+ *                needs a share of one of them
  *      share     the same with the commands SHARE_..., for a lock that others may share:
  *                SHARE_LEAVE is RELEASE and CANCEL.  It never yields in one step, rests or adopts
  *
@@ -181,10 +181,10 @@ static void send_one(queue_state *q, bwl_send send, bwl_ms now, bwl_effects *fx)
     bwl_wake_at(fx, BWL_NEVER);
 }
 
-static void send_other_release(queue_state *q, bwl_ms now, bwl_effects *fx)
+static void send_other_release(queue_state *q, bwl_redis_command command, bwl_ms now,
+                               bwl_effects *fx)
 {
-    send_one(q,
-             (bwl_send){ .command = REDIS_QUEUE_RELEASE, .args = { [REDIS_ARG_OTHER_TOKEN] = 1 } },
+    send_one(q, (bwl_send){ .command = (uint8_t)command, .args = { [REDIS_ARG_OTHER_TOKEN] = 1 } },
              now, fx);
 }
 
@@ -194,7 +194,7 @@ static void release_previous_token(queue_state *q, phase next, bwl_redis_command
     q->phase        = FREEING;
     q->next         = next;
     q->next_command = command;
-    send_other_release(q, now, fx);
+    send_other_release(q, REDIS_QUEUE_RELEASE, now, fx);
 }
 
 /* The same for a lock that others may share. */
@@ -450,7 +450,7 @@ static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         q->phase = IDLE;
     } else if (ev->answer == BWL_NO && q->other_may_own) {
         q->other_may_own = false;
-        send_other_release(q, ev->now, fx);
+        send_other_release(q, REDIS_SHARE_LEAVE, ev->now, fx);
     } else if (ev->answer == BWL_NO)
         ended(q, BWL_LOST, fx);
     else if (is_more(ev))

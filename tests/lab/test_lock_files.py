@@ -85,7 +85,7 @@ def test_the_rate_of_a_clock_is_set_as_by_the_command_line(lab):
 
 def test_each_fault_may_happen_to_a_lock_that_cannot_extend(lab):
     faults = re.findall(r"^ +--([\w-]+) N", lab("--help").stdout.split("\nfaults, ")[1], re.M)
-    assert len(faults) == 22
+    assert len(faults) == 24
     for name in ("set-nx-ex", lab.write("it.lock", GOOD)):
         said = [lab("try", name, f"--{fault}", "1", "--faults", "1", "--quiet") for fault in faults]
         assert {one.returncode for one in said} <= {0, 1}, [one.stderr for one in said]

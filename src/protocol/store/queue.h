@@ -108,13 +108,14 @@
  *                 a gate, H has value        -> as SHARE_EXTEND; number: the fence
  *                                               of the gate                           YES HELD
  *                 otherwise                  -> nothing                                NO
- *  SHARE_UPGRADE  L is the new value         -> as EXTEND; number: a new fence        YES HELD
- *                 a gate, H has value and
- *                 others                     -> as SHARE_EXTEND                        NO BUSY
- *                 a gate, H has value alone;
- *                 or L is value              -> L = the new value, for lease, or as
- *                                               before if that is later; H is deleted;
- *                                               number: a new fence                   YES HELD
+ *  SHARE_UPGRADE  a gate, H has value,
+ *                 or the new value           -> that is a member of the new value, as by
+ *                                               SHARE_EXTEND; if H has others,           NO BUSY
+ *                                               else L = the new value until then,
+ *                                               H is deleted; number: a new fence     YES HELD
+ *                 L is one of these          -> L = the new value, for lease, or as
+ *                                               before if that is later; number: a
+ *                                               new fence                             YES HELD
  *                 otherwise                  -> nothing                                NO
  *
  * Both are of a hold with a weight of 1 and no limit.  The new value is that of the other token of

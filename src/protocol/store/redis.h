@@ -207,7 +207,7 @@ static inline bool bwl_redis_command_releases(bwl_redis_command command)
 enum {
     REDIS_ARG_TIMESTAMP   = 0, /* of the value, in the unit of the rules */
     REDIS_ARG_TICKET      = 0, /* QUEUE_JOIN: 0: a new one.  QUEUE_HEARTBEAT: 0: not known */
-    REDIS_ARG_OTHER_TOKEN = 0, /* QUEUE_RELEASE: 1: the value is that of the hold's other token */
+    REDIS_ARG_OTHER_TOKEN = 0, /* QUEUE_RELEASE, SHARE_LEAVE: 1: that of the hold */
     REDIS_ARG_REST_MS     = 0, /* QUEUE_REST: what is left of the rest */
     REDIS_ARG_FENCE       = 0, /* SHARE_EXTEND: of the grant */
     REDIS_ARG_REPLICAS    = 0, /* REPLICATED */
@@ -228,7 +228,8 @@ static inline bwl_ms bwl_redis_ttl_ms(const bwl_send *send, const bwl_lock_reque
 
 static inline bool bwl_redis_uses_other_token(const bwl_send *send)
 {
-    return send->command == REDIS_QUEUE_RELEASE && send->args[REDIS_ARG_OTHER_TOKEN] != 0;
+    bool releases = send->command == REDIS_QUEUE_RELEASE || send->command == REDIS_SHARE_LEAVE;
+    return releases && send->args[REDIS_ARG_OTHER_TOKEN] != 0;
 }
 
 /* The last reply to a STEP.  ERROR and DOWN are no replies that a value can have. */
@@ -242,9 +243,8 @@ typedef enum bwl_reply_kind {
 
 /* The details of a YES that shows a value. */
 typedef struct bwl_redis_value {
-    bool     is_mine; /* the value is, byte for byte, what this lock request writes */
-    uint64_t hash;    /* of the bytes: equal if and only if the bytes are equal; never 0 */
-    /* STEP only.  nil has no hash. */
-    bwl_reply_kind kind;
+    bool           is_mine;   /* the value is, byte for byte, what this lock request writes */
+    uint64_t       hash;      /* of the bytes: equal if and only if the bytes are equal; never 0 */
+    bwl_reply_kind kind;      /* STEP only, as the next; nil has no hash */
     bool           is_number; /* the event's number is the value */
 } bwl_redis_value;

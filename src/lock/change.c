@@ -22,12 +22,14 @@ void bwl_change_begin(bwl_hold *h, bwl_change kind, const bwl_random *fresh, bwl
 
     assert(h->protocol->changes && h->request.share.limit == 0);
     assert(c->kind == 0 || c->kind == kind);
-    if (kind == BWL_UPGRADE && !c->other_may_own)
+    bool needs_token = kind == BWL_UPGRADE && h->protocol->uses_token;
+
+    if (needs_token && !c->other_may_own)
         draw_other_token(h, fresh, at);
     c->is_unknown      = c->is_unknown && c->kind == kind;
     c->kind            = kind;
     c->is_awaited      = true;
-    c->other_may_own   = kind == BWL_UPGRADE;
+    c->other_may_own   = needs_token;
     h->request.share   = any_number;
     h->caller_extends  = true;
     h->extend_again    = false;
@@ -50,7 +52,7 @@ bool bwl_change_ended(bwl_hold *h, const bwl_outcome *out)
 
     assert(c->kind != 0);
     assert(!is_busy || c->kind == BWL_UPGRADE);
-    if (c->kind == BWL_UPGRADE)
+    if (c->other_may_own)
         memcpy(h->request.token, h->other_token, sizeof h->other_token);
     if (c->kind == BWL_UPGRADE && !is_busy)
         h->request.share = (bwl_share){ 0 };

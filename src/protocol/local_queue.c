@@ -4,7 +4,7 @@
  *
  *      acquire   JOIN the queue; if the queue is empty and the request fits: held
  *                otherwise: wait for a push, then TRY; or the push itself grants the lock
- *      extend    nothing to do: there is no lease
+ *      extend    nothing to do: there is no lease; DOWNGRADE or UPGRADE, if it changes the mode
  *      release   LEAVE
  *
  * A push with NO (LOCAL_WILL_PUSH) may come a moment before a TRY can succeed: Linux reports that a
@@ -16,6 +16,7 @@
  *      IDLE --acquire--> JOINING --no--> QUEUED <--no-- TRYING
  *                           |               |  --push, alarm-->
  *                           +----- yes -----+----- yes --> HELD --release--> LEAVING --> IDLE
+ *                                                          `--> CHANGING --> HELD
  *      JOINING --retryable--> LATCHED --alarm--> JOINING
  */
 #include "core/one_request.h"
@@ -24,7 +25,7 @@
 
 enum { NO_REQUEST = 0, POLL_MAX_MS = 128, LATCH_MAX_MS = 16, LATCH_TRIES_MAX = 12 };
 
-typedef enum phase { IDLE = 1, JOINING, LATCHED, QUEUED, TRYING, HELD, LEAVING } phase;
+typedef enum phase { IDLE = 1, JOINING, LATCHED, QUEUED, TRYING, HELD, CHANGING, LEAVING } phase;
 
 typedef struct ticket_state {
     phase           phase;
@@ -74,7 +75,10 @@ static void ticket_command(void *state, const bwl_lock_request *request, const b
         break;
     case BWL_EXTEND:
         assert(t->phase == HELD);
-        bwl_complete_held(fx, BWL_NEVER, t->fence);
+        if (cmd->downgrades || cmd->upgrades)
+            send_command(t, CHANGING, cmd->downgrades ? LOCAL_DOWNGRADE : LOCAL_UPGRADE, fx);
+        else
+            bwl_complete_held(fx, BWL_NEVER, t->fence);
         break;
     case BWL_RELEASE: send_command(t, LEAVING, LOCAL_LEAVE, fx); break;
     }
@@ -158,6 +162,18 @@ static void answered(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     }
 }
 
+static void changed(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
+{
+    assert(ev->answer == BWL_YES || ev->answer == BWL_NO);
+    if (ev->answer == BWL_YES) {
+        held(t, ev->number, fx);
+        return;
+    }
+    t->phase = HELD;
+    bwl_complete(fx, BWL_BUSY);
+    fx->outcome.until = BWL_NEVER;
+}
+
 static void replied(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
 {
     if (!bwl_ends_request(&t->in_flight, ev))
@@ -165,6 +181,7 @@ static void replied(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     switch (t->phase) {
     case JOINING:
     case TRYING: answered(t, ev, fx); break;
+    case CHANGING: changed(t, ev, fx); break;
     case LEAVING: ended(t, ev->answer == BWL_YES ? BWL_RELEASED : BWL_STORE_REFUSED, fx); break;
     case IDLE:
     case LATCHED:
@@ -207,12 +224,13 @@ static void ticket_event(void *state, const bwl_lock_request *request, const bwl
 }
 
 /* The protocol does not look at the share of a request: the store does, or has none. */
-#define TICKET(SHARES)                                                         \
-    {                                                                          \
-        .name = "ticket", .state_size = sizeof(ticket_state), .extends = true, \
-        .can_verify_owner = true, .shares = (SHARES), .init = ticket_init,     \
-        .command = ticket_command, .event = ticket_event,                      \
+#define TICKET(SHARES, CHANGES)                                                                  \
+    {                                                                                            \
+        .name = "ticket", .state_size = sizeof(ticket_state), .extends = true,                   \
+        .can_verify_owner = true, .shares = (SHARES), .changes = (CHANGES), .init = ticket_init, \
+        .command = ticket_command, .event = ticket_event,                                        \
     }
 
-const bwl_protocol bwl_ticket         = TICKET(false);
-const bwl_protocol bwl_sharing_ticket = TICKET(true);
+const bwl_protocol bwl_ticket          = TICKET(false, false);
+const bwl_protocol bwl_sharing_ticket  = TICKET(true, false);
+const bwl_protocol bwl_changing_ticket = TICKET(true, true);

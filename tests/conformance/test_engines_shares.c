@@ -65,16 +65,24 @@ static bool is_held_by(const char *letters, bool may_be_busy, bowline_holder *re
 }
 
 /* "a1/0=ab": a asks for permits/limit, then a and b have the lock; "?": it does not wait; "-": it
- * releases or cancels.  Without "=", nobody is dispatched, and knows of a grant.  All that hold the
- * lock together have one fence, and the next a greater one. */
+ * releases or cancels; ">": it downgrades; "<": it upgrades; "!": that is BUSY.  Without "=", nobody
+ * is dispatched, and knows of a grant.  All that hold the lock together have one fence, and the
+ * next a greater one. */
 static void play(const char *word, uint64_t *latest)
 {
     const char    *share = word + (*word < 'a') + 1, *has = word + strcspn(word, " =");
     unsigned       i       = (unsigned)(share[-1] - 'a');
-    bool           goes_on = false;
+    bool           goes_on = false, changes = *word == '<' || *word == '>';
     bowline_holder seen;
 
-    if (*word != '-') {
+    if (*word == '!') {
+        assert_status(BOWLINE_BUSY, bowline_upgrade(holds[i], NULL), NULL);
+    } else if (changes) {
+        weights[i] = *word == '>';
+        assert_status(BOWLINE_OK,
+                      (weights[i] ? bowline_downgrade : bowline_upgrade)(holds[i], NULL), NULL);
+        assert_int_equal(bowline_hold_mode(holds[i]), weights[i]);
+    } else if (*word != '-') {
         weights[i] = (uint32_t)(share[0] - '0');
         limits[i]  = (uint32_t)(share[2] - '0');
         ops[i]     = ask_for(i, weights[i], limits[i], *word == '?' ? 0 : BOWLINE_FOREVER);
@@ -95,7 +103,7 @@ static void play(const char *word, uint64_t *latest)
     for (i = 0; i < COUNT_OF(holds); i++)
         assert_true(holds[i] == NULL || bowline_hold_fence(holds[i]) == seen.fence);
     assert_true(seen.left_ms == (seen.held ? INT64_MAX : 0) && !seen.foreign);
-    assert_true(goes_on ? seen.fence == *latest : !seen.held || seen.fence > *latest);
+    assert_true(goes_on && !changes ? seen.fence == *latest : !seen.held || seen.fence > *latest);
     *latest = seen.held ? seen.fence : *latest;
 }
 
@@ -114,6 +122,27 @@ LOCAL_TEST(waiters_are_served_in_order_as_long_as_they_fit)
 
     open_clients(THE_ENGINE);
     for (unsigned n = 0; n < COUNT_OF(scripts); n++)
+        for (const char *word = scripts[n]; word != NULL; word = strchr(word, ' '))
+            play(word += *word == ' ', &latest);
+}
+
+/* With file: a hold keeps its mode. */
+LOCAL_TEST(downgrade_serves_the_waiters_and_upgrade_is_for_the_only_one)
+{
+    static const char *const scripts[] = {
+        "a0/0=a b1/0=a c1/0=a d0/0=a e1/0=a >a=abc !a=abc !b=abc -b=ac -c=a <a=a >a=a -d=ae -e=a",
+        "-a= a1/0=a <a=a ?b1/0=a b1/2=a >a=ab -a=b -b=",
+    };
+    bool          is_thread = strncmp(THE_ENGINE->name, "thread", 6) == 0;
+    uint64_t      latest    = 0;
+    bowline_error error;
+
+    open_clients(THE_ENGINE);
+    bowline_hold *hold   = must_acquire(clients[0], engine_lock());
+    int           status = bowline_downgrade(hold, &error);
+    must_release(hold);
+    assert_status(is_thread ? BOWLINE_OK : BOWLINE_UNSUPPORTED, status, &error);
+    for (unsigned n = 0; is_thread && n < COUNT_OF(scripts); n++)
         for (const char *word = scripts[n]; word != NULL; word = strchr(word, ' '))
             play(word += *word == ' ', &latest);
 }

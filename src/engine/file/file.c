@@ -89,6 +89,8 @@ static bool file_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *re
         bwl_file_node_leave(n);
         ret_reply->answer = BWL_YES;
         break;
+    case LOCAL_DOWNGRADE:
+    case LOCAL_UPGRADE: bwl_unreachable("the protocol of files changes no mode");
     }
     return true;
 }

@@ -8,7 +8,7 @@
  *      exclusive             nobody holds the lock
  *      w permits of N        nobody holds it exclusively, and N is 0 or used + w <= N
  *
- * It is looked at when a node leaves the line: a release, a cancel, the end of a client.  Then each
+ * It is looked at when a node leaves the line, or lets others share the lock.  Then each
  * waiter that fits is granted the lock, up to the first that does not, and its client is woken,
  * which completes the operation when its loop runs.  Nobody passes a waiter that does not fit, so
  * the order is first come, first served, and neither writers nor large requests starve.
@@ -278,6 +278,23 @@ static void leave(table *t, node *p)
         serve(t, e);
 }
 
+/* A change of the mode begins a period.  Nobody enters between the two. */
+static bwl_answer change(table *t, node *p, bwl_share share, uint64_t *ret_number)
+{
+    entry *e = p->entry;
+
+    assert(p->holds);
+    if (share.weight == 0 && e->holders > 1)
+        return BWL_NO;
+    e->used     = share.weight;
+    e->fence    = ++t->fence;
+    e->since    = bwl_clock_now();
+    p->share    = share;
+    *ret_number = e->fence;
+    serve(t, e);
+    return BWL_YES;
+}
+
 static bwl_answer join(table *t, node *p, bool may_wait, uint64_t *ret_number)
 {
     entry **where   = find(t, p->lock, p->hash);
@@ -362,6 +379,12 @@ static bool thread_send(bwl_engine_lock *lock, const bwl_send *send, bwl_event *
     case LOCAL_TRY:
         ret_reply->answer = BWL_NO; /* the grant comes by a push */
         ret_reply->number = LOCAL_WILL_GRANT;
+        break;
+    case LOCAL_DOWNGRADE:
+        ret_reply->answer = change(t, p, (bwl_share){ .weight = 1 }, &ret_reply->number);
+        break;
+    case LOCAL_UPGRADE:
+        ret_reply->answer = change(t, p, (bwl_share){ 0 }, &ret_reply->number);
         break;
     case LOCAL_LEAVE:
         leave(t, p);
@@ -484,7 +507,7 @@ const bwl_engine bwl_thread_engine = {
     .scheme       = "thread",
     .url_prefix   = "thread:",
     .kind         = BWL_ENGINE_THREAD,
-    .protocol     = &bwl_sharing_ticket,
+    .protocol     = &bwl_changing_ticket,
     .lock_size    = sizeof(node),
     .open         = thread_open,
     .close        = thread_close,

@@ -14,6 +14,13 @@
  *            in the queue: the entry is removed
  *            neither: nothing                                               YES
  *
+ * Of a store that reads the share of a request, while the lock is held:
+ *
+ *  DOWNGRADE the hold is shared now, by any number; waiters that fit are
+ *            granted the lock                                               YES, number = fence
+ *  UPGRADE   nobody else holds the lock -> the hold is exclusive now        YES, number = fence
+ *            otherwise -> nothing                                           NO
+ *
  * A request fits if the lock is free.  In a store that reads the share of a request (the table of
  * threads), it also fits beside others that share the lock: `limit` is 0, or the permits in use and
  * `weight` are at most `limit`.  The queue is that of the waiters.
@@ -34,6 +41,8 @@ typedef enum bwl_local_command {
     LOCAL_JOIN_OR_LEAVE,
     LOCAL_TRY,
     LOCAL_LEAVE,
+    LOCAL_DOWNGRADE,
+    LOCAL_UPGRADE,
 } bwl_local_command;
 
 enum { LOCAL_WILL_PUSH = 0, LOCAL_WILL_NOT = 1, LOCAL_WILL_GRANT = 2 };

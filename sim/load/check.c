@@ -54,6 +54,7 @@ struct check_wait {
     bool         is_late;   /* a release comes first, and its place in the queue after that */
     bool         is_import; /* `fence` is that of the hold */
     bool         is_of_several;
+    bool         is_change; /* of the mode of a hold */
     unsigned     overtaken;
     int64_t      due_at; /* overtaken by one that shares: then it has the lock too; 0: was not */
 };
@@ -251,6 +252,15 @@ check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence)
     return wait;
 }
 
+check_wait *check_changes(unsigned name, sim_process *process, check_share share)
+{
+    check_wait *wait = check_waits(name, process, share, 0);
+
+    wait->is_change = true;
+    wait->is_alone  = false;
+    return wait;
+}
+
 void check_withdrawn(check_wait *wait)
 {
     wait->until = 0;
@@ -416,11 +426,17 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
     }
     check.firsts[wait->name].wait = NULL;
     compare_lease(hold);
-    if (check.rules.order_ns != SIM_NEVER && !wait->is_import)
+    if (check.rules.order_ns != SIM_NEVER && !wait->is_import && !wait->is_change)
         overtake(wait);
     sim_trace(10, wait->name, fence);
     forget(wait);
     return hold;
+}
+
+void check_downgrades(check_hold *hold)
+{
+    hold->share = (check_share){ .weight = 1 };
+    hold->fence = 0;
 }
 
 /* The servers keep it for a little longer, and a heartbeat finds that it is over. */
@@ -559,8 +575,9 @@ static void compare(unsigned name)
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (!relies(hold))
             continue;
-        bool is_shared = first != NULL && first->share.weight > 0 && hold->share.weight > 0;
-        if (first != NULL && is_shared && first->fence != hold->fence)
+        bool is_shared  = first != NULL && first->share.weight > 0 && hold->share.weight > 0;
+        bool has_fences = first != NULL && first->fence != 0 && hold->fence != 0;
+        if (is_shared && has_fences && first->fence != hold->fence)
             check_fail("fence: lock %u is shared by %s with %" PRIu64 " and by %s with %" PRIu64,
                        name, sim_process_name(first->process), first->fence,
                        sim_process_name(hold->process), hold->fence);

@@ -96,6 +96,8 @@ check_wait *check_waits(unsigned name, sim_process *process, check_share share, 
 check_wait *check_yields(unsigned name, sim_process *process, check_share share, int64_t wait_ms);
 /* An import begins, of a hold with this fence: it is the same period of holding. */
 check_wait *check_imports(unsigned name, sim_process *process, uint64_t fence);
+/* A hold has another mode now, with its claim dropped before: it has passed nobody. */
+check_wait *check_changes(unsigned name, sim_process *process, check_share share);
 /* It may lose its place from now on. */
 void check_withdrawn(check_wait *wait);
 /* It is one of several that are acquired together: its process may have the lock, and wait for
@@ -106,6 +108,8 @@ void check_wait_over(check_wait *wait);
 /* It has ended: from now on the process relies on the lock. */
 check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left);
 
+/* It counts as shared from now on, by any number; its fence is not known yet. */
+void check_downgrades(check_hold *hold);
 /* It ends max_ms after now at the latest; 0: it has no longest time. */
 void check_longest(check_hold *hold, int64_t max_ms);
 /* The library was asked again. */

@@ -16,6 +16,7 @@ typedef enum activity_state {
     ACTIVITY_ACQUIRING,
     ACTIVITY_HOLDING,
     ACTIVITY_EXTENDING,
+    ACTIVITY_CHANGING,
     ACTIVITY_YIELDING,
     ACTIVITY_RELEASING,
     ACTIVITY_QUERYING,
@@ -236,6 +237,54 @@ static void begin_extend(loop *c, activity *a)
         plan_hold(c, a);
 }
 
+/* Of an exclusive hold, or of one that any number share. */
+static bool may_change(const loop *c, const activity *a)
+{
+    return c->program->plan.share_limit > 0 && a->share.limit == 0 &&
+           !load_has_period(c->program, a->name);
+}
+
+/* Some protocols change no mode, and no hold that threads hand to each other. */
+static void begin_change(loop *c, activity *a)
+{
+    bowline_error error   = { 0 };
+    bool          is_down = a->share.weight == 0;
+
+    c->program->counts->extends++;
+    begin_call(c, a, is_down ? "bowline_downgrade" : "bowline_upgrade", 0);
+    a->call.also = BOWLINE_UNSUPPORTED;
+    int status   = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
+                           : bowline_upgrade_start(&a->op, a->hold, &error);
+    if (!has_begun(c, a, ACTIVITY_CHANGING, status, &error)) {
+        plan_hold(c, a);
+        return;
+    }
+    a->call.also = is_down ? 0 : BOWLINE_BUSY;
+    if (is_down && a->claim != NULL)
+        check_downgrades(a->claim);
+    a->next_at = cancel_at(c, 8, 100);
+}
+
+/* A hold whose mode is not known is released. */
+static void end_change(loop *c, activity *a)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_finish(a->op, &error);
+
+    end_call(c, a, status, &error);
+    if (status == BOWLINE_BUSY) {
+        plan_hold(c, a);
+    } else if (status != BOWLINE_OK) {
+        begin_release(c, a);
+    } else {
+        drop_claim(a);
+        a->share.weight = a->share.weight == 0;
+        a->wait         = check_changes(a->name, c->program->process, a->share);
+        claim(c, a);
+        plan_hold(c, a);
+    }
+}
+
 static void begin_yield(loop *c, activity *a)
 {
     bowline_error error   = { 0 };
@@ -319,6 +368,7 @@ static void end_step(loop *c, activity *a)
     case ACTIVITY_QUERYING: end_query(c, a); return;
     case ACTIVITY_RELEASING: end_release(c, a); return;
     case ACTIVITY_YIELDING: end_yield(c, a); return;
+    case ACTIVITY_CHANGING: end_change(c, a); return;
     case ACTIVITY_EXTENDING:
         end_call(c, a, bowline_finish(a->op, &error), &error);
         plan_hold(c, a);
@@ -402,6 +452,10 @@ static void hold_on(loop *c, activity *a)
         pass_on(c, a);
         return;
     }
+    if (may_change(c, a) && load_draw(c->program, 4) == 0) {
+        begin_change(c, a);
+        return;
+    }
     uint64_t what = load_draw(c->program, 4);
     if (what == 0 && load_has_period(c->program, a->name))
         what = 1;
@@ -431,6 +485,7 @@ static void do_step(loop *c, activity *a)
     case ACTIVITY_HOLDING: hold_on(c, a); return;
     case ACTIVITY_ACQUIRING:
     case ACTIVITY_EXTENDING:
+    case ACTIVITY_CHANGING:
     case ACTIVITY_YIELDING:
     case ACTIVITY_QUERYING: cancel(a); return;
     case ACTIVITY_RELEASING: return;

@@ -1,10 +1,10 @@
 /*
  * loop.h -- a program on an event loop, with several activities at the same time: each acquires,
- * extends, yields, queries and releases at random.
+ * extends, changes its mode, yields, queries and releases at random.
  *
  *      IDLE -> ACQUIRING -> HOLDING -> RELEASING -> IDLE
  *                  |         |   ^
- *                  |     EXTENDING, YIELDING
+ *                  |     EXTENDING, CHANGING, YIELDING
  *                  `-> cancelled, BUSY, TIMEOUT ... -> IDLE
  *
  * It checks that every operation ends once and in time, with a status that it may have.

@@ -36,19 +36,19 @@ static uint64_t hash_of(model_text text)
 
 enum { SHARES_KEY = 5 /* of a script: the members of a lock that clients share */ };
 
-/* The first argument is one of those that share the lock. */
-static bool shares(model_call *call, size_t keys)
+/* The argument is one of those that share the lock. */
+static bool shares(model_call *call, size_t at)
 {
     const model_value *value = model_find_any(call, call->argv[2 + SHARES_KEY]);
     double             ends_ms;
 
     return value != NULL && value->type == MODEL_ZSET &&
-           model_zset_score(value, call->argv[3 + keys], &ends_ms) &&
+           model_zset_score(value, call->argv[at], &ends_ms) &&
            ends_ms > (double)model_now_ms(call->server);
 }
 
-/* The first argument is the value of the first key, or shares it. */
-static bool owns(model_call *call, size_t keys)
+/* The argument is the value of the first key, or shares it. */
+static bool owns(model_call *call, size_t keys, size_t at)
 {
     static const char gate[] = "b1:~";
 
@@ -62,11 +62,11 @@ static bool owns(model_call *call, size_t keys)
         memcmp(text.at, gate, sizeof gate - 1) == 0) {
         const char *blank = memchr(text.at, ' ', text.size);
         if (blank == NULL)
-            return shares(call, keys);
+            return shares(call, at);
         size_t before = (size_t)(blank + 1 - text.at); /* a gate of one has its value behind it */
         text          = (model_text){ .at = blank + 1, .size = text.size - before };
     }
-    return model_text_equal(text, call->argv[3 + keys]);
+    return model_text_equal(text, call->argv[at]);
 }
 
 /* Behind the release of a value its connection sends nothing but that release about it. */
@@ -88,15 +88,16 @@ static void compare_released(const model_call *call, model_text sha1, size_t key
     }
 }
 
-/* A script that ends the ownership of its caller is a release. */
+/* A script that ends the ownership of its caller is a release, unless its last argument is the value
+ * by which the caller owns it now. */
 static void run(model_call *call, model_text sha1, size_t keys)
 {
-    bool was_owner = owns(call, keys);
+    bool was_owner = owns(call, keys, 3 + keys);
 
     call->link->has_run_script = true;
     compare_released(call, sha1, keys);
     model_script_run(call, sha1, keys);
-    if (!was_owner || owns(call, keys))
+    if (!was_owner || owns(call, keys, 3 + keys) || owns(call, keys, call->argc - 1))
         return;
     call->link->released    = hash_of(call->argv[3 + keys]);
     call->link->released_by = hash_of(sha1);

@@ -65,9 +65,9 @@ static bool is_held_by(const char *letters, bool may_be_busy, bowline_holder *re
 }
 
 /* "a1/0=ab": a asks for permits/limit, then a and b have the lock; "?": it does not wait; "-": it
- * releases or cancels; ">": it downgrades; "<": it upgrades; "!": that is BUSY.  Without "=", nobody
- * is dispatched, and knows of a grant.  All that hold the lock together have one fence, and the
- * next a greater one. */
+ * releases or cancels; ">": it downgrades; "<": it upgrades; "!": that is BUSY.  Without "=",
+ * nobody is dispatched, and knows of a grant.  All that hold the lock together have one fence, and
+ * the next a greater one. */
 static void play(const char *word, uint64_t *latest)
 {
     const char    *share = word + (*word < 'a') + 1, *has = word + strcspn(word, " =");

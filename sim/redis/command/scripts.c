@@ -88,8 +88,8 @@ static void compare_released(const model_call *call, model_text sha1, size_t key
     }
 }
 
-/* A script that ends the ownership of its caller is a release, unless its last argument is the value
- * by which the caller owns it now. */
+/* A script that ends the ownership of its caller is a release, unless its last argument is the
+ * value by which the caller owns it now. */
 static void run(model_call *call, model_text sha1, size_t keys)
 {
     bool was_owner = owns(call, keys, 3 + keys);

@@ -43,6 +43,7 @@
 #include <bowline/cpp/hold.hpp>
 #include <bowline/cpp/listing.hpp>
 #include <bowline/cpp/named_mutex.hpp>
+#include <bowline/cpp/mode.hpp>
 #include <bowline/cpp/operation.hpp>
 #include <bowline/cpp/options.hpp>
 #include <bowline/cpp/several.hpp>

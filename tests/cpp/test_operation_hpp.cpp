@@ -67,6 +67,29 @@ TEST(hold_is_yielded_to_a_waiter)
     CHECK(is_free(at));
 }
 
+TEST(mode_of_a_hold_is_changed)
+{
+    bowline::client client("thread:");
+    bowline::terms  shared;
+    shared.mode        = BOWLINE_SHARED;
+    bowline::hold hold = client.acquire(at.name);
+    bowline::hold nobody;
+
+    CHECK(hold.mode() == BOWLINE_EXCLUSIVE);
+    hold.downgrade();
+    CHECK(hold.mode() == BOWLINE_SHARED);
+    bowline::hold reader = client.acquire(at.name, bowline::no_wait, shared);
+    CHECK(!hold.upgrade());
+    THROWN(BOWLINE_BUSY, hold.start_upgrade().finish());
+    reader.release();
+    CHECK(hold.upgrade());
+    hold.start_downgrade().finish();
+    CHECK(hold.mode() == BOWLINE_SHARED);
+    THROWN(BOWLINE_USAGE, nobody.downgrade());
+    THROWN(BOWLINE_USAGE, (void)nobody.upgrade());
+    CHECK(nobody.mode() == BOWLINE_EXCLUSIVE);
+}
+
 TEST(yield_that_times_out_returns_false)
 {
     bowline::client                   client(at.url);

@@ -133,6 +133,11 @@ class [[nodiscard]] hold {
         return detail::call_except(BOWLINE_TIMEOUT, bowline_yield, handle, wait.ms()) == BOWLINE_OK;
     }
 
+    /* mode.hpp: BOWLINE_EXCLUSIVE, BOWLINE_SHARED or BOWLINE_PERMITS, and its changes. */
+    [[nodiscard]] std::uint32_t mode() const noexcept;
+    void                        downgrade();
+    [[nodiscard]] bool          upgrade();
+
     /* From now on a release gives the lock to the next at once, whatever terms::once and at_least
      * say: the work failed.  Throws USAGE (empty), FORKED.  Any thread. */
     void drop_rest() const
@@ -184,6 +189,8 @@ class [[nodiscard]] hold {
      * released meanwhile.  start_release leaves the hold empty unless it throws.  Throws USAGE
      * (empty), NOMEM, FORKED.  One thread. */
     operation<void> start_extend();
+    operation<void> start_downgrade();
+    operation<void> start_upgrade(); /* throws BUSY at its finish() */
     operation<void> start_yield(wait_time wait = forever);
     operation<void> start_release();
     template <class Rep, class Period>

@@ -507,17 +507,17 @@ FAULTS = {
     "downgrade-renewal": Fault(
         "a downgrade ends the renewal", downgraded_is_renewed, "Redisson #4217", {"Redisson": "3.17.0"},
         "A writer that goes on as a reader loses the lock one lease later.",
-        "no downgrade", [],
+        "no downgrade", ["downgrade_lets_in_the_readers_at_the_head_and_no_writer"],
     ),
     "queued-writer": Fault(
         "a queued writer enters after a downgrade", queued_writer, "CURATOR-276, CURATOR-621", {"Curator": "5.4.0"},
         "A writer changes what the former writer, now a reader, still reads.",
-        "no downgrade", [],
+        "no downgrade", ["downgrade_lets_in_the_readers_at_the_head_and_no_writer"],
     ),
     "upgrade": Fault(
         "a reader that asks for the write lock hangs", reader_upgrades, "Redisson #4796", {},
         "A program that reads, and then wants to write, waits for itself for ever.",
-        "no upgrade with Redis", [],
+        "no upgrade with Redis", ["upgrade_is_for_the_only_one_who_shares"],
     ),
     "one-each": Fault(
         "several permits, one wake-up", one_each, "Redisson #6664", {},

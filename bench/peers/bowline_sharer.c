@@ -96,6 +96,14 @@ static const char *release(void)
     return answer_of(give_back(&grants[--grants_count]), "released");
 }
 
+/* The latest grant. */
+static const char *change(int (*mode)(bowline_hold *, bowline_error *))
+{
+    if (grants_count == 0)
+        return "error nothing is held";
+    return answer_of(mode(grants[grants_count - 1].holds[0], &error), "held");
+}
+
 static int64_t now_ns(void)
 {
     struct timespec now;
@@ -141,6 +149,10 @@ static const char *answer(char *words[], size_t count)
         return take("free", &names[1], count - 1, -1, 0);
     if (count == 1 && strcmp(words[0], "release") == 0)
         return release();
+    if (count == 2 && strcmp(words[0], "downgrade") == 0)
+        return change(bowline_downgrade);
+    if (count == 2 && strcmp(words[0], "upgrade") == 0)
+        return change(bowline_upgrade);
     if (count == 4 && strcmp(words[0], "pairs") == 0)
         return pairs(words[1], words[2], number_of(words[3]));
     (void)snprintf(text, sizeof text, "error bowline has no %s", words[0]);

@@ -337,11 +337,12 @@ static bool relies(const check_hold *hold)
 
 /* A server that loses a grant can have two holders, and the first may be the second to learn of its
  * grant, or hand the lock on to other threads of its process.  Then a process that neither held nor
- * awaited the lock gets a greater fence than those that were known when its acquire began. */
+ * awaited the lock gets a greater fence than those that were known when its acquire began; but not
+ * with a share, which has the fence of the gate that the server has found in its older data. */
 static void compare_fence(const check_wait *wait, uint64_t fence)
 {
     bool        is_strict = check.rules.has_fences && check.rules.excludes;
-    bool        is_known  = check.rules.are_kept && wait->is_alone;
+    bool        is_known  = check.rules.are_kept && wait->is_alone && wait->share.weight == 0;
     check_fence last      = is_strict ? check.fences[wait->name] : wait->fence;
     bool        is_shared = wait->share.weight > 0;
 

@@ -49,7 +49,7 @@ VARIES = [
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|\b\d\d:\d\d:\d\d\b", "TIME"),
     (r"\S*/bowline-hold-\S+", "SOCKET"),
     (r"(?<![\w.=])(?:\d+(?:\.\d+)?(?:ms|[dhms]))+\b", "SPAN"),
-    (r"(?<=\)) for SPAN\b", ""),  # less than a millisecond is not shown
+    (r"(?<=\)) for SPAN\b|, command pid PID\b", ""),  # not shown: less than a millisecond, a command that has just begun
 ]
 
 

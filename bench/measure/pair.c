@@ -23,6 +23,17 @@ enum {
     GAP_US       = 150, /* the reply that was not awaited has arrived by then */
 };
 
+static void set_up(bench_duel *duel, const bench *b, const bench_measure *measure)
+{
+    bool is_far = measure->regime == BENCH_PROXY;
+
+    duel->name    = measure->name;
+    duel->rounds  = b->settings.rounds;
+    duel->samples = is_far ? FAR_SAMPLES : NEAR_SAMPLES;
+    duel->turn    = is_far ? FAR_TURN : NEAR_TURN;
+    duel->batch   = 1;
+}
+
 static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench_result *ret_result,
                  bench_failure *reterr)
 {
@@ -42,11 +53,7 @@ static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench
     if (bench_ours_open(&ours, url.text, reterr) < 0 ||
         bench_minimum_open(&minimum, port, BENCH_NAME, reterr) < 0)
         goto out;
-    duel->name       = measure->name;
-    duel->rounds     = b->settings.rounds;
-    duel->samples    = is_far ? FAR_SAMPLES : NEAR_SAMPLES;
-    duel->turn       = is_far ? FAR_TURN : NEAR_TURN;
-    duel->batch      = 1;
+    set_up(duel, b, measure);
     duel->ours.arg   = &ours;
     duel->theirs.arg = &minimum;
     status           = bench_fight(ret_result, duel, reterr);
@@ -133,13 +140,7 @@ out:
 
 /* ---- the library against itself -------------------------------------------------------------- */
 
-enum {
-    SELF_FAR_SAMPLES  = 50,
-    SELF_FAR_TURN     = 5,
-    SELF_NEAR_SAMPLES = 2000,
-    SELF_NEAR_TURN    = 50,
-    NAMES             = 8,
-};
+enum { NAMES = 8 };
 
 static const char *const names[NAMES] = { "bench-1", "bench-2", "bench-3", "bench-4",
                                           "bench-5", "bench-6", "bench-7", "bench-8" };
@@ -189,7 +190,6 @@ static int one_by_one(void *arg, bench_failure *reterr)
 static int fight_self(bench *b, const bench_measure *measure, bench_duel *duel,
                       bench_result *ret_result, bench_failure *reterr)
 {
-    bool       is_far = measure->regime == BENCH_PROXY;
     bench_ours ours   = { 0 };
     bench_ours theirs = { 0 };
     bench_text url;
@@ -201,11 +201,7 @@ static int fight_self(bench *b, const bench_measure *measure, bench_duel *duel,
     if (bench_ours_open(&ours, url.text, reterr) < 0 ||
         bench_ours_open(&theirs, url.text, reterr) < 0)
         goto out;
-    duel->name       = measure->name;
-    duel->rounds     = b->settings.rounds;
-    duel->samples    = is_far ? SELF_FAR_SAMPLES : SELF_NEAR_SAMPLES;
-    duel->turn       = is_far ? SELF_FAR_TURN : SELF_NEAR_TURN;
-    duel->batch      = 1;
+    set_up(duel, b, measure);
     duel->ours.arg   = &ours;
     duel->theirs.arg = &theirs;
     status           = bench_fight(ret_result, duel, reterr);

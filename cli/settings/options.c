@@ -520,24 +520,12 @@ static int check_period(const run_options *o, failure *reterr)
     return 0;
 }
 
-/* The library would refuse it as well, but only when a server answers. */
-static int check_others(const run_options *o, failure *reterr)
-{
-    for (size_t i = 0; i < o->others.count; i++)
-        for (size_t k = 0; k <= i; k++)
-            if (strcmp(o->others.names[i], k == 0 ? o->name : o->others.names[k - 1]) == 0)
-                return usage_failed(
-                    reterr, words_of("%s is there twice: give each name once", o->others.names[i]));
-    return 0;
-}
-
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
     run_options *o  = ret_options;
     int          at = options_parse(o, &run_table, argc, argv, reterr);
 
-    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, at, argc, argv, reterr) < 0 ||
-                   check_others(o, reterr) < 0))
+    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, at, argc, argv, reterr) < 0))
         return -1;
     /* While another host runs it, there is nothing to do here, either. */
     if (o->period.once_ms != 0 && o->wait_ms == BOWLINE_DEFAULT) {

@@ -1,14 +1,11 @@
 /*
- * several.c -- acquires and releases several names at once.
+ * several.c -- acquires several names at once; verbs.c releases them.
  */
 #include "api/handles.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "runtime/several.h"
 
 #include <string.h>
-
-/* ---- acquire --------------------------------------------------------------------------------- */
 
 static int check_names(const char *const names[], size_t count, bowline_error *reterr)
 {
@@ -157,79 +154,4 @@ int bowline_acquire_all_finish(bowline_hold *ret_holds[], bowline_operation *op,
     bwl_several_free(op->several);
     bwl_client_operation_free(op);
     return status;
-}
-
-/* ---- release --------------------------------------------------------------------------------- */
-
-static int start_release(bwl_operation *operation, bwl_lock *lock, bowline_error *reterr)
-{
-    bwl_shard_enter(lock->shard);
-    BWL_CALL(lock->shard, reterr);
-    if (call.status < 0)
-        return call.status;
-    bwl_loop_coalesce_begin(&lock->shard->loop);
-    if (lock->operation != NULL)
-        bwl_lock_cancel(lock->operation); /* an extend in flight */
-    bwl_lock_release(lock, operation);
-    bwl_loop_coalesce_end(&lock->shard->loop);
-    return BOWLINE_OK;
-}
-
-static int end_release(bwl_operation *operation, bowline_error *reterr)
-{
-    bwl_lock  *lock  = operation->lock;
-    bwl_shard *shard = lock->shard;
-
-    BWL_CALL(shard, reterr);
-    int status = bwl_lock_await(operation, BWL_NEVER, reterr);
-    if (status == BOWLINE_OK)
-        status = bwl_report(operation, reterr);
-    else
-        lock->operation = NULL;
-    bwl_lock_drop_handle(lock);
-    bwl_shard_leave(shard);
-    return status;
-}
-
-/* All are on their way before the first reply is awaited. */
-static int release_some(bowline_hold *holds[], size_t count, bowline_error *reterr)
-{
-    bwl_operation operations[BOWLINE_NAMES_MAX];
-    int           first = BOWLINE_OK;
-
-    for (size_t i = 0; i < count; i++) {
-        operations[i].lock = NULL;
-        int status = holds[i] != NULL ? start_release(&operations[i], bwl_lock_of(holds[i]), reterr)
-                                      : BOWLINE_OK;
-        if (status < 0)
-            return status; /* FORKED, as for each of them */
-    }
-    for (size_t i = 0; i < count; i++) {
-        bowline_error error;
-        if (operations[i].lock == NULL)
-            continue;
-        holds[i]   = NULL;
-        int status = end_release(&operations[i], &error);
-        if (first != BOWLINE_OK || status == BOWLINE_OK)
-            continue;
-        first = status;
-        if (reterr != NULL)
-            *reterr = error;
-    }
-    return first;
-}
-
-int bowline_release_all(bowline_hold *holds[], size_t count, bowline_error *reterr)
-{
-    int first = BOWLINE_OK;
-
-    if (holds == NULL && count > 0)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_release_all needs the holds");
-    for (size_t at = 0; at < count; at += BOWLINE_NAMES_MAX) {
-        bool   is_first = first == BOWLINE_OK;
-        size_t some     = count - at < BOWLINE_NAMES_MAX ? count - at : BOWLINE_NAMES_MAX;
-        int    status   = release_some(&holds[at], some, is_first ? reterr : NULL);
-        first           = is_first ? status : first;
-    }
-    return first;
 }

@@ -49,7 +49,8 @@ static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t nam
     s->shard           = shard;
     s->name_size       = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
-    bwl_group_init(&s->group, shard->host.settings.handoffs_max, shard->host.settings.handoffs_ms);
+    bwl_group_init(&s->group, shard->host.settings.handoffs_max, shard->host.settings.handoffs_ms,
+                   0);
     return s;
 }
 
@@ -225,6 +226,7 @@ static void perform(bwl_local_group *s, const bwl_group_action *action)
     case BWL_ACTION_YIELD: bwl_lock_yield(s->store, &s->operation, BWL_NEVER); return;
     case BWL_ACTION_RELEASE: release(s); return;
     case BWL_ACTION_CANCEL: cancel(s); return;
+    case BWL_ACTION_WATCH: return;
     }
     bwl_unreachable("an action outside of its enum");
 }

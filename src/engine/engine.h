@@ -159,6 +159,11 @@ typedef struct bwl_engine {
     /* Sends what was held back, see bwl_coalescing.  NULL: the engine holds nothing back. */
     void (*flush)(bwl_host *host);
 
+    /* Of a held lock that may have a queue: calls bwl_host_wanted once, when another client waits
+     * for the lock, now or later, or when that is not known any more.  Before, if the hold ends,
+     * perhaps never.  NULL: the engine does not learn of waiters. */
+    void (*watch)(bwl_engine_lock *lock);
+
     /* Blocks on the connection's socket until the next reply, and dispatches it; releases the mutex
      * while it blocks.  False: it is not known which connection will receive the next reply, or
      * nothing came for a short time, or `until` is too near.  The wait cannot be interrupted, so it

@@ -249,6 +249,18 @@ void bwl_group_on_store_status(bwl_group *g, bwl_ms until, bwl_outcome_kind last
     g->last_error = last_error;
 }
 
+/* The fence of a hold that came from another client may be that of a handoff. */
+void bwl_group_take_over(bwl_group *g, bwl_ms until, uint64_t fence, bwl_ms lease_ms, bwl_ms now)
+{
+    uint64_t handoff = fence % BWL_HANDOFFS_MAX;
+
+    assert(g->state == BWL_GROUP_NONE);
+    granted(g, &(bwl_outcome){ BWL_HELD, until, fence - handoff, 0 }, now);
+    g->handoffs = (unsigned)handoff + 1;
+    g->lease_ms = lease_ms;
+    g->is_fresh = false;
+}
+
 void bwl_group_on_wanted(bwl_group *g)
 {
     g->is_wanted = true;

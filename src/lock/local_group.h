@@ -57,6 +57,7 @@ enum {
     BWL_HANDOFFS_MAX        = 1024, /* the numbers between two fences of the store */
     BWL_HANDOFFS_DEFAULT    = 64,
     BWL_HANDOFFS_DEFAULT_MS = 100,
+    BWL_STICKY_MAX_MS       = 60000,
 };
 
 typedef uint32_t bwl_local_waiter_id; /* from 1; 0: none */
@@ -146,6 +147,9 @@ void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_i
 /* The active waiter, without a command in flight, ends its hold and that in the store, which
  * another client takes over.  No result follows. */
 void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n);
+
+/* The group, which is new, keeps a hold of the caller that releases it now. */
+void bwl_group_take_over(bwl_group *g, bwl_ms until, uint64_t fence, bwl_ms lease_ms, bwl_ms now);
 
 /* ---- from below: what happens to the store hold ---------------------------------------------- */
 

@@ -66,7 +66,8 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     int status = bwl_check_lease(shard, terms->lease_ms, fault);
     if (status < 0)
         return status;
-    if (!bwl_timers_reserve(&shard->loop.timers, shard->locks_count + 2))
+    /* Of each lock, and of its group; of the engine. */
+    if (!bwl_timers_reserve(&shard->loop.timers, 2 * (shard->locks_count + 1) + 1))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
     if (lock == NULL)
@@ -91,6 +92,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->has_handle         = true;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
+    lock->was_queued         = false;
     lock->was_reached        = false;
     lock->stats              = (bwl_lock_stats){ .holds = false };
     lock->reads_wall         = reads_wall(&lock->base.hold);
@@ -331,6 +333,14 @@ void bwl_lock_revoke(bwl_engine_lock *base)
     bwl_lock_unpin(&lock->base);
 }
 
+void bwl_lock_wanted(bwl_engine_lock *base)
+{
+    const bwl_lock *lock = bwl_lock_of_engine(base);
+
+    if (lock->group != NULL)
+        lock->shard->group_calls->wanted(lock);
+}
+
 /* The time limit has expired.  Withdraws commands that were not sent, after which there may be
  * nothing to wait for. */
 static void time_is_up(bwl_lock *lock, bwl_ms now)
@@ -369,6 +379,7 @@ void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
         time_is_up(lock, ev.now);
     handle_event(lock, &ev);
     lock->was_reached = lock->was_reached || has_reached(hold);
+    lock->was_queued  = lock->was_queued || hold->state == BWL_HOLD_QUEUED;
     if (was_renewing && hold->state == BWL_HOLD_HELD && lock->engine == base->host->engine)
         bwl_stats_renewed(&lock->shard->stats, hold->last_error == BWL_PENDING, left_ms,
                           hold->request.lease_ms);
@@ -435,6 +446,7 @@ void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
     lock->operation   = operation;
+    lock->was_queued  = lock->was_queued && verb != BWL_ACQUIRE;
     lock->was_reached = false;
     bwl_lock_pin(&lock->base);
 }
@@ -528,6 +540,14 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         end_operation(lock, BWL_LOST);
         delete_leftover(lock);
     }
+    bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_lock_detach(lock);
+    bwl_lock_begin(lock, operation, BWL_RELEASE);
+    end_operation(lock, BWL_RELEASED);
     bwl_lock_unpin(&lock->base);
 }
 

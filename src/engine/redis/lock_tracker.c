@@ -221,8 +221,10 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
 static void lose_pushes(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     (void)arg;
-    if (bwl_router_is_home(session, lock) &&
-        (bwl_hold_is_acquiring(&lock->hold) || bwl_hold_is_held(&lock->hold)))
+    if (!bwl_router_is_home(session, lock))
+        return;
+    bwl_redis_unwatch(lock);
+    if (bwl_hold_is_acquiring(&lock->hold) || bwl_hold_is_held(&lock->hold))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
 }
 
@@ -261,8 +263,10 @@ void bwl_redis_on_down(bwl_session *session)
 
 static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *slot)
 {
-    if (bwl_hold_is_acquiring(&lock->hold) && bwl_router_is_home(session, lock) &&
-        bwl_route_of(lock)->slot == *(const uint16_t *)slot)
+    if (!bwl_router_is_home(session, lock) || bwl_route_of(lock)->slot != *(const uint16_t *)slot)
+        return;
+    bwl_redis_unwatch(lock);
+    if (bwl_hold_is_acquiring(&lock->hold))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
 }
 

@@ -8,6 +8,7 @@
  *      command.c       the commands of a lock's machine; pushes about changed keys
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
+ *      queue_watch.c   learns that another client waits for a held lock
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
  *      holders.c       finds all holders
  *      listing.c       lists the held names
@@ -57,12 +58,13 @@ typedef struct bwl_redis_lock {
     bwl_engine_lock       *lock;
     struct bwl_redis_lock *previous; /* in the client's list */
     struct bwl_redis_lock *next;
-    bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
-    bwl_redis_holders     *holders;  /* all of them: holders.c; NULL: no query yet */
-    bwl_passed_hold       *passed;   /* what it adopts; NULL: it does not */
-    bool                   is_alone; /* do not batch: it was refused, or has to be sent alone */
-    bwl_redis_waiting      waiting;
-    bwl_redis_shown        shown;
+    bwl_redis_query       *queries; /* one for each server; NULL: no query yet */
+    bwl_redis_holders     *holders; /* all of them: holders.c; NULL: no query yet */
+    bwl_passed_hold       *passed;  /* what it adopts; NULL: it does not */
+    bool              is_watched;   /* queue_watch.c: another client that waits will be noticed */
+    bool              is_alone;     /* do not batch: it was refused, or has to be sent alone */
+    bwl_redis_waiting waiting;
+    bwl_redis_shown   shown;
 } bwl_redis_lock;
 
 /* One entry of the registry: a lock that a push may name. */
@@ -211,6 +213,18 @@ bwl_queue_self bwl_redis_self(bwl_session *session, const bwl_request *request);
 void bwl_redis_queued(bwl_session *session, const bwl_request *request,
                       const bwl_queue_status *queue_status);
 void bwl_redis_on_push(bwl_session *session, const bwl_queue_push *push);
+
+/* ---- queue_watch.c */
+
+/* See bwl_engine.watch. */
+void bwl_redis_watch(bwl_engine_lock *lock);
+
+/* Changes of its queue cannot be noticed any more: ends the watch, if there is one, as if another
+ * client waited. */
+void bwl_redis_unwatch(bwl_engine_lock *lock);
+
+/* The server pushes that this key has changed; NULL: every key. */
+void bwl_redis_on_queue_changed(bwl_session *session, const bwl_resp_value *key);
 
 /* ---- client_info.c */
 

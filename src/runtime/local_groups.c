@@ -63,7 +63,6 @@ static void free_if_over(bwl_local_group *s)
 {
     if (s->taken > 0 || s->store != NULL || s->pins > 0)
         return;
-    assert(!s->is_idle || s->shard->host.closing);
     bwl_timers_set(&s->shard->loop.timers, &s->timer, BWL_NEVER); /* the heap points to it */
     free(s->waiters);
     free(s->locks);
@@ -166,10 +165,8 @@ static void drop_store_lock(bwl_local_group *s)
 {
     bwl_lock *lock = forget_store_lock(s);
 
-    if (lock == NULL)
-        return;
-    bwl_lock_drop_handle(lock);
-    bwl_lock_unpin(&lock->base);
+    if (lock != NULL)
+        bwl_lock_unpin(&lock->base);
 }
 
 static void acquire(bwl_local_group *s, bwl_ms lease_ms)
@@ -193,7 +190,8 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
         return;
     }
     s->store->group = s;
-    bwl_lock_pin(&s->store->base);
+    bwl_lock_pin(&s->store->base); /* instead of a handle, which a kept lock has already */
+    bwl_lock_drop_handle(s->store);
     if (may_be_kept(s->shard)) /* if it cannot be added, an idle group is not found */
         (void)bwl_named_add(&s->shard->named, s->store);
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
@@ -211,7 +209,6 @@ static void cancel(bwl_local_group *s)
     bwl_lock *lock = forget_store_lock(s);
 
     bwl_lock_cancel(&s->operation);
-    bwl_lock_drop_handle(lock);
     bwl_lock_unpin(&lock->base);
 }
 
@@ -329,9 +326,9 @@ static void stepped(const bwl_lock *lock)
     if (bwl_hold_is_held(&lock->base.hold)) {
         s->why = lock->base.why;
         bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
-    } else if (lock->was_queued) {
-        bwl_group_on_wanted(&s->group); /* and probably will be again */
     }
+    if (lock->was_queued)
+        bwl_group_on_wanted(&s->group); /* probably by another one, too */
     run(s);
 }
 

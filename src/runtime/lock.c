@@ -379,7 +379,6 @@ void bwl_lock_event(bwl_engine_lock *base, bwl_event ev)
         time_is_up(lock, ev.now);
     handle_event(lock, &ev);
     lock->was_reached = lock->was_reached || has_reached(hold);
-    lock->was_queued  = lock->was_queued || hold->state == BWL_HOLD_QUEUED;
     if (was_renewing && hold->state == BWL_HOLD_HELD && lock->engine == base->host->engine)
         bwl_stats_renewed(&lock->shard->stats, hold->last_error == BWL_PENDING, left_ms,
                           hold->request.lease_ms);
@@ -435,6 +434,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         lock->time_is_up_at = time_is_up_at(lock);
         bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
+    lock->was_queued = lock->was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
     if (lock->group != NULL)
         lock->shard->group_calls->stepped(lock);
 }

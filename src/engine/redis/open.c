@@ -226,7 +226,9 @@ static int read_sticky(bwl_host *host, const bwl_url *url, bwl_fault *fault)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, sticky= and turns=1 exclude each other: the next thread would "
                         "get the lock without the server");
-    if (settings->keep_ms > 0 && !settings->renews)
+    const char *renew =
+        bwl_url_find(url, "renew"); /* the caller may also turn it off: no lock is kept */
+    if (settings->keep_ms > 0 && renew != NULL && strcmp(renew, "off") == 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, sticky= and renew=off exclude each other: a kept lock has a "
                         "part of its lease left");

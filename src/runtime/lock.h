@@ -139,7 +139,8 @@ void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t i
  * above. */
 void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 
-/* Force releases the hold with this id, which the query showed.  The engine has break_seen. */
+/* Force releases the hold with this id, which the query showed.  The engine has
+ * forced.start. */
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
 
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */

@@ -97,7 +97,7 @@ ENGINE_TEST(many_clients)
     run_crowd(THE_ENGINE, 1, NULL);
 }
 
-PROTOCOL_QUEUE_TEST(clients_that_keep_released_locks)
+SERVER_TEST(clients_that_keep_released_locks)
 {
     run_crowd(THE_ENGINE, THREADS / 2, "sticky=1s");
     run_crowd(THE_ENGINE, 1, "sticky=10ms");

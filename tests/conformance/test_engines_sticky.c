@@ -29,7 +29,7 @@ static bool is_new_grant(uint64_t before, uint64_t fence)
     return fence > before && fence / FENCES > before / FENCES;
 }
 
-PROTOCOL_QUEUE_TEST(released_lock_is_acquired_again_without_the_store)
+SERVER_TEST(released_lock_is_acquired_again_without_the_store)
 {
     bowline_client *client = engine_client(THE_ENGINE, STICKY);
     uint64_t        fence  = use_once(client, BOWLINE_NO_WAIT);
@@ -42,7 +42,7 @@ PROTOCOL_QUEUE_TEST(released_lock_is_acquired_again_without_the_store)
     assert_true(is_new_grant(next, use_once(plain, WAIT_MS)));
 }
 
-PROTOCOL_QUEUE_TEST(kept_lock_is_given_back_when_another_client_waits)
+SERVER_TEST(kept_lock_is_given_back_when_another_client_waits)
 {
     bowline_client *clients[2] = { engine_client(THE_ENGINE, STICKY),
                                    engine_client(THE_ENGINE, STICKY) };
@@ -56,7 +56,7 @@ PROTOCOL_QUEUE_TEST(kept_lock_is_given_back_when_another_client_waits)
     }
 }
 
-PROTOCOL_QUEUE_TEST(lock_in_use_is_given_back_after_the_use)
+SERVER_TEST(lock_in_use_is_given_back_after_the_use)
 {
     bowline_client *client = engine_client(THE_ENGINE, STICKY);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -70,7 +70,7 @@ PROTOCOL_QUEUE_TEST(lock_in_use_is_given_back_after_the_use)
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
 }
 
-PROTOCOL_QUEUE_TEST(kept_lock_ends_with_its_client)
+SERVER_TEST(kept_lock_ends_with_its_client)
 {
     bowline_client *client = engine_client(THE_ENGINE, STICKY);
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
@@ -81,7 +81,7 @@ PROTOCOL_QUEUE_TEST(kept_lock_ends_with_its_client)
     (void)use_once(other, WAIT_MS);
 }
 
-PROTOCOL_QUEUE_TEST(kept_lock_gives_way_to_other_requests_of_its_client)
+SERVER_TEST(kept_lock_gives_way_to_other_requests_of_its_client)
 {
     bowline_client               *client    = engine_client(THE_ENGINE, STICKY);
     const bowline_acquire_options several[] = {
@@ -100,7 +100,7 @@ PROTOCOL_QUEUE_TEST(kept_lock_gives_way_to_other_requests_of_its_client)
     }
 }
 
-PROTOCOL_QUEUE_TEST(hold_with_an_end_of_its_own_is_not_kept)
+SERVER_TEST(hold_with_an_end_of_its_own_is_not_kept)
 {
     bowline_client *client = engine_client(THE_ENGINE, STICKY "&max-hold=20s");
     uint64_t        fence  = use_once(client, BOWLINE_NO_WAIT);

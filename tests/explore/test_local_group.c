@@ -19,8 +19,8 @@
  *      TIME     a waiter gets the lock with half of its lease, or right after a grant or extension
  *      ACTION   only actions that the state of the store hold allows
  *      PROGRESS if there is a waiter, an action is in flight or a caller holds the lock
- *      CLEAN    when all have left, nothing is held, in flight or unreported; or the group keeps the
- *               store hold
+ *      CLEAN    when all have left, nothing is held, in flight or unreported; or the group keeps
+ *               the store hold
  *      KEPT     the store hold is kept only if the store notifies of other clients, while none
  *               wants it, and until keep_ms after the grant
  *

@@ -14,9 +14,9 @@
  *      +N                                   N ms pass
  *      one & another                        both, before the group runs
  *
- * Actions of the group are in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL, WATCH; and "N>TAG
- * KIND" is the result of request TAG of waiter N (TAG 0: a push).  OVER: no waiter and no request
- * is left.  The lease is 30000 ms; the bounds are three handoffs and 100 ms.
+ * Actions of the group are in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL, WATCH; and
+ * "N>TAG KIND" is the result of request TAG of waiter N (TAG 0: a push).  OVER: no waiter and no
+ * request is left.  The lease is 30000 ms; the bounds are three handoffs and 100 ms.
  */
 #include "lock/local_group.h"
 #include "tests/lib/suite.h"

@@ -19,6 +19,7 @@
  * the lock tries again after its own pause.
  */
 #include "engine/redis/redis.h"
+#include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
 #include "protocol/quorum.h"

@@ -24,6 +24,7 @@
  */
 #include "core/text.h"
 #include "engine/redis/redis.h"
+#include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"

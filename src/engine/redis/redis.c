@@ -4,6 +4,7 @@
 #include "protocol/format/timestamps.h"
 #include "base/fault.h"
 #include "engine/redis/holder_query.h"
+#include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/lock_file/program.h"
 #include "engine/redis/topology/cluster.h"
@@ -429,12 +430,12 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
     .lock_size = sizeof(bwl_redis_lock)
 
-#define BREAKING_ENGINE(scheme_)                                                              \
-    REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,  \
-                           .watch = bwl_redis_watch, .break_seen = bwl_redis_force_release,   \
-                           .broken = bwl_redis_force_released, .passing = &bwl_redis_passing, \
-                           .view.ask_breaker = bwl_redis_ask_breaker_of,                      \
-                           .view.breaker     = bwl_redis_breaker_of
+#define BREAKING_ENGINE(scheme_)                                                  \
+    REDIS_ENGINE(scheme_),                                                        \
+        .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,         \
+        .watch = bwl_redis_watch, .forced.start = bwl_redis_force_release,        \
+        .forced.result = bwl_redis_force_released, .passing = &bwl_redis_passing, \
+        .view.ask_breaker = bwl_redis_ask_breaker_of, .view.breaker = bwl_redis_breaker_of
 
 #define SERVER_ENGINE(scheme_)                                                       \
     {                                                                                \

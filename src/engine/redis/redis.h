@@ -214,18 +214,6 @@ void bwl_redis_queued(bwl_session *session, const bwl_request *request,
                       const bwl_queue_status *queue_status);
 void bwl_redis_on_push(bwl_session *session, const bwl_queue_push *push);
 
-/* ---- queue_watch.c */
-
-/* See bwl_engine.watch. */
-void bwl_redis_watch(bwl_engine_lock *lock);
-
-/* Changes of its queue cannot be noticed any more: ends the watch, if there is one, as if another
- * client waited. */
-void bwl_redis_unwatch(bwl_engine_lock *lock);
-
-/* The server pushes that this key has changed; NULL: every key. */
-void bwl_redis_on_queue_changed(bwl_session *session, const bwl_resp_value *key);
-
 /* ---- client_info.c */
 
 /* See bwl_session_owner. */

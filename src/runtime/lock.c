@@ -88,7 +88,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->steps_count        = 0;
     lock->time_is_up_at      = BWL_NEVER;
     lock->pins               = 0;
-    lock->has_handle         = true;
+    lock->handles            = 1;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
     lock->was_reached        = false;
@@ -131,7 +131,7 @@ static void free_if_done(bwl_lock *lock)
 {
     bool was_started = lock->base.hold.state != BWL_HOLD_IDLE;
 
-    if (lock->pins > 0 || lock->has_handle ||
+    if (lock->pins > 0 || lock->handles > 0 ||
         (was_started && lock->base.hold.state != BWL_HOLD_OVER))
         return;
     assert(lock->operation == NULL);
@@ -140,7 +140,8 @@ static void free_if_done(bwl_lock *lock)
 
 void bwl_lock_drop_handle(bwl_lock *lock)
 {
-    lock->has_handle = false;
+    assert(lock->handles > 0);
+    lock->handles--;
     free_if_done(lock);
 }
 
@@ -196,7 +197,7 @@ static void check_end(bwl_shard *shard)
 
 static void report_later(bwl_background *b, bwl_lock *lock, bwl_outcome_kind kind)
 {
-    lock->has_handle      = true; /* until it is reported */
+    lock->handles++; /* until it is reported */
     lock->ended_as        = kind;
     lock->next_unreported = NULL;
     if (b->last != NULL)
@@ -211,7 +212,7 @@ static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_background *b = &lock->shard->background;
 
-    assert(lock->base.in_background && !lock->has_handle);
+    assert(lock->base.in_background);
     assert(b->count > 0);
     lock->base.in_background = false;
     b->count--;
@@ -416,7 +417,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
 
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
-    if (lock->face.is_attached)
+    if (lock->face.references > 0)
         bwl_lock_show(lock);
     send_all(lock, fx);
     if (lock->steps_count == steps) {
@@ -594,8 +595,8 @@ bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
         return true;
     }
     assert(lock->operation == operation);
-    lock->operation  = NULL;
-    lock->has_handle = false;
+    lock->operation = NULL;
+    lock->handles--;
     shard->background.count++;
     check_end(shard);
     return false;

@@ -157,6 +157,25 @@ TEST(release_reports_its_result)
     CHECK(hold.release(std::nothrow) == BOWLINE_OK);
 }
 
+TEST(lock_is_released_with_its_last_reference)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold = client.acquire(at.name);
+
+    {
+        const bowline::hold nested = hold.ref();
+        CHECK(nested.get() == hold.get() && nested.fence() == hold.fence());
+        THROWN(BOWLINE_USAGE, (void)hold.yield());
+    }
+    CHECK(!is_free(at));
+    bowline::hold last = hold.ref();
+    hold.release();
+    CHECK(!is_free(at));
+    last.release();
+    CHECK(is_free(at));
+    THROWN(BOWLINE_USAGE, (void)hold.ref());
+}
+
 TEST(background_release_does_not_block)
 {
     bowline::client client(at.url);

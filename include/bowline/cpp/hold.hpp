@@ -186,9 +186,8 @@ class [[nodiscard]] hold {
         detail::call(bowline_release_nowait, ended.handle_.release());
     }
 
-    /* The same, returning at once (operation.hpp).  An extend ends CANCELLED if its hold is
-     * released meanwhile.  start_release leaves the hold empty unless it throws.  Throws USAGE
-     * (empty), NOMEM, FORKED.  One thread. */
+    /* The same, returning at once (operation.hpp).  A release ends an extend with CANCELLED.
+     * start_release leaves it empty unless it throws: USAGE (empty), NOMEM, FORKED.  One thread. */
     operation<void> start_extend();
     operation<void> start_downgrade();
     operation<void> start_upgrade(); /* throws BUSY at its finish() */

@@ -442,6 +442,24 @@ TEST(list_is_a_range_of_holders)
     (void)THROWN(BOWLINE_USAGE, client.list("["));
 }
 
+TEST(holders_are_all_who_share_a_lock)
+{
+    bowline::client            client(at.url);
+    std::vector<bowline::hold> holds;
+    bowline::terms             shared;
+    constexpr std::size_t      many = 20; /* more than it has room for at first */
+
+    CHECK(client.holders(at.name).empty());
+    shared.mode = BOWLINE_SHARED;
+    while (holds.size() < many)
+        holds.push_back(client.acquire(at.name, {}, shared));
+    const std::vector<bowline_holder> all = client.holders(at.name);
+    CHECK(all.size() == many);
+    for (const bowline_holder &holder : all)
+        CHECK(holder.held == 1 && holder.permits == 1 && holder.fence == holds[0].fence());
+    (void)THROWN(BOWLINE_USAGE, client.holders(""));
+}
+
 TEST(ticket_is_refused_and_the_hold_stays)
 {
     bowline::client client(at.url);

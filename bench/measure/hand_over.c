@@ -158,17 +158,17 @@ static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
                    bench_result *ret_result, bench_failure *reterr)
 {
     bool             is_arrival = p->keeper.client != NULL;
-    const bench_duel duel       = { .name    = measure->name,
-                                    .ours    = { .timed = is_arrival ? arrive : hand_over, .arg = p },
-                                    .theirs  = { .timed = is_arrival            ? hand_over
-                                                          : measure->count == 0 ? ping
-                                                                                : hand_over_by_hiredis,
-                                                 .arg   = p },
-                                    .rounds  = b->settings.rounds,
-                                    .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
-                                    .turn    = TURN,
-                                    .batch   = 1 };
-    bowline_error    error;
+    bench_timed_step other      = measure->count == 0 ? ping : hand_over_by_hiredis;
+    const bench_duel duel       = {
+              .name    = measure->name,
+              .ours    = { .timed = is_arrival ? arrive : hand_over, .arg = p },
+              .theirs  = { .timed = is_arrival ? hand_over : other, .arg = p },
+              .rounds  = b->settings.rounds,
+              .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
+              .turn    = TURN,
+              .batch   = 1,
+    };
+    bowline_error error;
 
     if (bowline_acquire(&p->hold, p->sides[0].client, BENCH_NAME, NULL, &error) < 0)
         return bench_ours_failed("bowline_acquire", &error, reterr);

@@ -156,6 +156,26 @@
         .bound = BENCH_AT_MOST, .goal = 2.2, .run = bench_measure_arrival,                   \
     }
 
+#define LET_IN_MEASURE(readers, needed)                                                         \
+    {                                                                                           \
+        .name = "let-in-" #readers "-S", .regime = BENCH_SAME, .unit = BENCH_TIMES,             \
+        .ours   = "release of a writer while so many readers wait, " QUEUE,                     \
+        .theirs = "release while one exclusive waiter waits",                                   \
+        .means  = "The release lets in all readers at the head of the queue, up to 64, in one " \
+                  "command, and tells each of them.",                                           \
+        .bound = BENCH_AT_MOST, .goal = needed, .count = readers, .run = bench_measure_let_in,  \
+    }
+
+#define READERS_MEASURE(called, others, beside)                                            \
+    {                                                                                      \
+        .name = "readers-16" called, .regime = BENCH_FREE, .unit = BENCH_RATES,            \
+        .ours   = "16 clients share a name, pairs/s" beside ", " QUEUE,                    \
+        .theirs = "SET NX PX and compare-and-delete by hiredis, 16 names",                 \
+        .means  = "Readers of one name do not wait for each other, however many hold it.", \
+        .bound = BENCH_AT_LEAST, .goal = 0.8, .threads = 16, .count = others,              \
+        .run = bench_measure_readers,                                                      \
+    }
+
 #define REDLOCK_MEASURE(called, dead, how)                                                   \
     {                                                                                        \
         .name = "redlock-" called, .regime = BENCH_PROXY, .unit = BENCH_TIMES,               \
@@ -291,6 +311,24 @@ const bench_measure bench_measures[] = {
     SEVERAL_MEASURE("S", BENCH_SAME, 0.8),
     STICKY_MEASURE("P", BENCH_PROXY),
     STICKY_MEASURE("X", BENCH_CROSS),
+    LET_IN_MEASURE(1, 1.8),
+    LET_IN_MEASURE(8, 3.5),
+    LET_IN_MEASURE(64, 20.0),
+    READERS_MEASURE("", 0, ""),
+    READERS_MEASURE("-1000", 1000, " beside 1,000 that hold it"),
+    {
+        .name   = "permits-1000",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_HAND_OVERS,
+        .ours   = "hand-overs of 4 permits per second among 1,000 waiters, " QUEUE,
+        .theirs = "among 16",
+        .means  = "A waiter that gets a permit releases it at once, and waits again behind all "
+                  "others: their number must not matter much.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.8,
+        .count  = 1000,
+        .run    = bench_measure_permits,
+    },
     REDLOCK_MEASURE("slow", 0, "30 times as far"),
     REDLOCK_MEASURE("dead", 1, "dead"),
     COUNTER_MEASURE(1, 1.5),

@@ -146,19 +146,6 @@ enum { NAMES = 8 };
 static const char *const names[NAMES] = { "bench-1", "bench-2", "bench-3", "bench-4",
                                           "bench-5", "bench-6", "bench-7", "bench-8" };
 
-static int shared_pair(void *arg, bench_failure *reterr)
-{
-    const bench_ours *ours = arg;
-    bowline_hold     *hold;
-    bowline_error     error;
-
-    if (bowline_acquire(&hold, ours->client, ours->name, BOWLINE_ACQUIRE(.mode = BOWLINE_SHARED),
-                        &error) < 0)
-        return bench_ours_failed("bowline_acquire", &error, reterr);
-    return bowline_release(hold, &error) < 0 ? bench_ours_failed("bowline_release", &error, reterr)
-                                             : 0;
-}
-
 static int all_together(void *arg, bench_failure *reterr)
 {
     const bench_ours *ours = arg;
@@ -217,7 +204,7 @@ out:
 int bench_measure_shared(bench *b, const bench_measure *measure, bench_result *ret_result,
                          bench_failure *reterr)
 {
-    bench_duel duel = { .ours.step = shared_pair, .theirs.step = bench_ours_pair };
+    bench_duel duel = { .ours.step = bench_ours_shared_pair, .theirs.step = bench_ours_pair };
 
     return fight_self(b, measure, "", &duel, ret_result, reterr);
 }

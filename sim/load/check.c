@@ -523,13 +523,15 @@ bool check_is_relied_on(unsigned name)
     return false;
 }
 
-bool check_is_relied_on_since(unsigned name, int64_t since)
+unsigned check_permits_since(unsigned name, int64_t since)
 {
+    unsigned permits = 0;
+
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (relies(hold) && hold->since <= since)
-            return true;
+            permits += hold->share.weight > 0 ? hold->share.weight : 1;
     }
-    return false;
+    return permits;
 }
 
 bool check_relies(const sim_process *process)

@@ -119,8 +119,8 @@ void check_over(check_hold *hold);
 /* A hold was exported: the servers keep its lock until a time from `least` to `most`, by the clock
  * of the world, if it is not imported. */
 void check_passed_on(unsigned name, int64_t least, int64_t most);
-/* A process has relied on the lock since then. */
-bool check_is_relied_on_since(unsigned name, int64_t since);
+/* The permits on which processes have relied since then; an exclusive hold counts as one. */
+unsigned check_permits_since(unsigned name, int64_t since);
 /* The servers may keep the lock until then, and no process relies on it. */
 void check_rests(unsigned name, int64_t until);
 /* Some process relies on the lock now, or may import it; the process relies on some lock. */

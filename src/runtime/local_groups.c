@@ -166,7 +166,7 @@ static void drop_store_lock(bwl_local_group *s)
     bwl_lock *lock = forget_store_lock(s);
 
     if (lock != NULL)
-        bwl_lock_unpin(&lock->base);
+        bwl_lock_drop_handle(lock);
 }
 
 static void acquire(bwl_local_group *s, bwl_ms lease_ms)
@@ -190,8 +190,6 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
         return;
     }
     s->store->group = s;
-    bwl_lock_pin(&s->store->base); /* instead of a handle, which a kept lock has already */
-    bwl_lock_drop_handle(s->store);
     if (may_be_kept(s->shard)) /* if it cannot be added, an idle group is not found */
         (void)bwl_named_add(&s->shard->named, s->store);
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
@@ -209,7 +207,7 @@ static void cancel(bwl_local_group *s)
     bwl_lock *lock = forget_store_lock(s);
 
     bwl_lock_cancel(&s->operation);
-    bwl_lock_unpin(&lock->base);
+    bwl_lock_drop_handle(lock);
 }
 
 static void completed(bwl_lock *lock, bwl_outcome_kind kind)
@@ -413,7 +411,6 @@ void bwl_lock_pass_on(bwl_lock *lock)
     bwl_group_give_up(&s->group, s->waiters, *(bwl_local_waiter_id *)lock->base.part);
     bwl_lock_give_up(lock);
     bwl_lock_give_up(store);
-    bwl_lock_unpin(&store->base);
     s->pins--;
     run(s);
 }
@@ -505,7 +502,6 @@ bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_end_kept(lock, operation);
     s->store    = lock;
     lock->group = s;
-    bwl_lock_pin(&lock->base);
     bwl_group_take_over(&s->group, hold->until, hold->fence, hold->request.lease_ms,
                         bwl_shard_now(s->shard));
     run(s);

@@ -89,7 +89,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->steps_count        = 0;
     lock->time_is_up_at      = BWL_NEVER;
     lock->pins               = 0;
-    lock->has_handle         = true;
+    lock->handles            = 1;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
     lock->was_queued         = false;
@@ -133,7 +133,7 @@ static void free_if_done(bwl_lock *lock)
 {
     bool was_started = lock->base.hold.state != BWL_HOLD_IDLE;
 
-    if (lock->pins > 0 || lock->has_handle ||
+    if (lock->pins > 0 || lock->handles > 0 ||
         (was_started && lock->base.hold.state != BWL_HOLD_OVER))
         return;
     assert(lock->operation == NULL);
@@ -142,7 +142,8 @@ static void free_if_done(bwl_lock *lock)
 
 void bwl_lock_drop_handle(bwl_lock *lock)
 {
-    lock->has_handle = false;
+    assert(lock->handles > 0);
+    lock->handles--;
     free_if_done(lock);
 }
 
@@ -198,7 +199,7 @@ static void check_end(bwl_shard *shard)
 
 static void report_later(bwl_background *b, bwl_lock *lock, bwl_outcome_kind kind)
 {
-    lock->has_handle      = true; /* until it is reported */
+    lock->handles++; /* until it is reported */
     lock->ended_as        = kind;
     lock->next_unreported = NULL;
     if (b->last != NULL)
@@ -213,7 +214,7 @@ static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_background *b = &lock->shard->background;
 
-    assert(lock->base.in_background && !lock->has_handle);
+    assert(lock->base.in_background);
     assert(b->count > 0);
     lock->base.in_background = false;
     b->count--;
@@ -426,7 +427,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
 
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
-    if (lock->face.is_attached)
+    if (lock->face.references > 0)
         bwl_lock_show(lock);
     send_all(lock, fx);
     if (lock->steps_count == steps) {
@@ -547,6 +548,7 @@ void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation)
 {
     bwl_lock_detach(lock);
     bwl_lock_begin(lock, operation, BWL_RELEASE);
+    lock->handles++;
     end_operation(lock, BWL_RELEASED);
     bwl_lock_unpin(&lock->base);
 }
@@ -614,8 +616,8 @@ bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
         return true;
     }
     assert(lock->operation == operation);
-    lock->operation  = NULL;
-    lock->has_handle = false;
+    lock->operation = NULL;
+    lock->handles--;
     shard->background.count++;
     check_end(shard);
     return false;

@@ -1,8 +1,9 @@
 /*
- * batch.c -- several requests as one command: renewals or heartbeats as one call of a script, and
- * WAIT.  See inside.h.
+ * batch.c -- several requests as one command: renewals, heartbeats or TAKE as one call of a script,
+ * and WAIT.  See inside.h.
  *
- * Thousands of holds or waiters may be due at about the same time.  Adjacent requests in the
+ * Thousands of holds or waiters may be due at about the same time, and a caller may want several
+ * locks at once.  Adjacent requests in the
  * pipeline that may share a call are written as one command, and its reply is split into their
  * answers.  The layers above see separate requests.
  *
@@ -143,7 +144,7 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
                        (long long)request->number);
 }
 
-/* ---- renewals and heartbeats ----------------------------------------------------------------- */
+/* ---- renewals, heartbeats, TAKE -------------------------------------------------------------- */
 
 /* Whether a request may be batched. */
 static bool may_share(const bwl_request *q)
@@ -175,7 +176,7 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
             break;
         size++;
     }
-    return size < BWL_BATCH_MIN ? 1 : size;
+    return size < bwl_batch_min(first->command) ? 1 : size;
 }
 
 static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_session *session,
@@ -193,10 +194,21 @@ static bool uses_eval(const bwl_session *session, size_t nth, size_t size)
     return false;
 }
 
+/* An extension needs only its session. */
+static bwl_queue_self self_of(bwl_session *session, const bwl_request *q)
+{
+    bwl_queue_self self = { .slot = 0 };
+
+    if (q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_TAKE)
+        return q->kind->self(session, q);
+    memcpy(self.session, session->push.id, sizeof self.session);
+    return self;
+}
+
 static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_writer *writer)
 {
     const bwl_request     *first = bwl_pipeline_at(&session->pipeline, nth);
-    bwl_queue_self         self; /* an extension needs only its session */
+    bwl_queue_self         self  = self_of(session, first);
     char                   key[BWL_KEY_MAX];
     bwl_redis_command_args args = { .command  = first->command,
                                     .use_eval = uses_eval(session, nth, size),
@@ -214,9 +226,7 @@ static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_w
         args.number          = q->number;
         args.rules           = q->lock->hold.request.options->rules;
         if (q->command == REDIS_QUEUE_HEARTBEAT)
-            self = q->kind->self(session, q);
-        else
-            memcpy(self.session, session->push.id, sizeof self.session);
+            self = self_of(session, q);
         bwl_batch_write_arguments(writer, &args);
     }
     if (first->command != REDIS_QUEUE_HEARTBEAT)
@@ -231,7 +241,7 @@ bool bwl_batch_send(bwl_session *session, size_t nth, size_t size)
 
     if (bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth)))
         return barrier_write(session, nth, size);
-    assert(size >= BWL_BATCH_MIN);
+    assert(size > 1);
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
         keys_size += write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
@@ -254,6 +264,7 @@ static void answer_each(bwl_session *session, const bwl_batch_reply *reply)
         bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
         q->batch.known        = reply->answers[i];
         q->batch.status       = reply->statuses[i];
+        q->batch.fence        = reply->fences[i];
         q->batch.again        = q->batch.known == 0;
         *q->kind->is_alone(q) = q->batch.again;
     }
@@ -287,7 +298,7 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
 
     if (bwl_request_is_barrier(first))
         return on_barrier_reply(session, bytes, size);
-    assert(first->batch.size >= BWL_BATCH_MIN);
+    assert(first->batch.size > 1);
     switch (bwl_batch_read(first->command, first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:
         session->batches_refused = 0;

@@ -114,6 +114,11 @@ static void write_key_of_lock(bwl_resp_writer *writer, const bwl_redis_command_a
     bwl_resp_write_bulk(writer, name, size);
 }
 
+void bwl_queue_write_queue_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    write_key_of_lock(writer, args, BWL_QUEUE_WAITERS);
+}
+
 void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     bwl_resp_write_bulk(writer, args->key, args->key_size);

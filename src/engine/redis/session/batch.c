@@ -153,11 +153,14 @@ static bool may_share(const bwl_request *q)
            !*q->kind->is_alone(q);
 }
 
-/* Whether two requests may share a call.  Their keys are on the same server.  (In a cluster they
- * would have to be in one slot: there are no batches.) */
-static bool are_alike(const bwl_request *a, const bwl_request *b)
+/* Whether two requests may share a call.  Their keys are on the same server; in a cluster they have
+ * to be in one slot. */
+static bool are_alike(const bwl_session *session, const bwl_request *a, const bwl_request *b)
 {
-    return a->command == b->command && a->lease_ms == b->lease_ms;
+    const bwl_session_slots *slots = session->owner->slots;
+
+    return a->command == b->command && a->lease_ms == b->lease_ms &&
+           (slots == NULL || slots->may_share(session, a, b));
 }
 
 size_t bwl_batch_size(const bwl_session *session, size_t nth)
@@ -167,12 +170,11 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
 
     if (bwl_request_is_barrier(first))
         return barrier_size(session, nth);
-    if (session->host->closing || session->owner->slots != NULL ||
-        session->batches_refused >= REFUSALS_MAX || !may_share(first))
+    if (session->host->closing || session->batches_refused >= REFUSALS_MAX || !may_share(first))
         return 1;
     while (size < BWL_BATCH_MAX && nth + size < session->pipeline.count) {
         const bwl_request *next = bwl_pipeline_at(&session->pipeline, nth + size);
-        if (!may_share(next) || !are_alike(first, next))
+        if (!may_share(next) || !are_alike(session, first, next))
             break;
         size++;
     }

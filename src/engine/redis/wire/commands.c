@@ -1,6 +1,6 @@
 /*
- * commands.c -- see commands.h.  errors.c reads the errors, queue.c the replies of a queue.  batch.c
- * writes many commands as one.
+ * commands.c -- see commands.h.  errors.c reads the errors, queue.c the replies of a queue; batch.c
+ * has many commands as one.
  *
  * The table has a row for each command: its words, its script, and the replies that it accepts.  A
  * word with a percent sign stands for arguments:

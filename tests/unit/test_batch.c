@@ -184,10 +184,12 @@ TEST(batch_error_is_for_all_extensions)
             "-READONLY You can't write\r\n", "-MISCONF Errors writing\r\n",
             "-ERR Error running script (call to f_0): @user_script:3: -OOM command\r\n" } },
         { BWL_BATCH_ALONE,
+          { "-CROSSSLOT Keys in request don't hash to the same slot\r\n",
+            "-NOPERM this user has no permissions\r\n", "-ERR unknown command 'EVALSHA'\r\n",
+            "!5\r\nERR x\r\n" } },
+        { BWL_BATCH_ELSEWHERE,
           { "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
-            "-CROSSSLOT Keys in request don't hash to the same slot\r\n",
-            "-MOVED 1 127.0.0.1:1\r\n", "-NOPERM this user has no permissions\r\n",
-            "-ERR unknown command 'EVALSHA'\r\n", "!5\r\nERR x\r\n" } },
+            "-MOVED 1 127.0.0.1:1\r\n", "-ASK 1 127.0.0.1:1\r\n" } },
     };
     bwl_batch_reply reply;
 

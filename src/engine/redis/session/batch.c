@@ -11,7 +11,7 @@
  * If the server refuses the whole call, a single key that an ACL forbids may be the cause: then
  * each request is sent again alone, and one that is refused alone is not batched until it succeeds.
  * After a second refusal in a row, the script itself is assumed to be forbidden: no more batches on
- * this connection.
+ * this connection.  (A redirect of a cluster is no refusal.)
  *
  * WAIT waits until the replicas have the writes, for all locks that need it: see
  * protocol/replicated.c.
@@ -280,11 +280,11 @@ static void answer_all(bwl_session *session, bwl_answer answer)
         bwl_pipeline_at(&session->pipeline, i)->batch.known = answer;
 }
 
-static void retry_all_alone(bwl_session *session, bool use_eval)
+/* Each alone; use_eval: all together, with the text of the script. */
+static void retry_all(bwl_session *session, bool use_eval)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
-    session->batches_refused += use_eval ? 0 : 1;
     for (size_t i = 0; i < size; i++) {
         bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
         q->batch.again        = true;
@@ -297,6 +297,7 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
 {
     const bwl_request *first = bwl_pipeline_at(&session->pipeline, 0);
     bwl_batch_reply    reply;
+    bool               is_new;
 
     if (bwl_request_is_barrier(first))
         return on_barrier_reply(session, bytes, size);
@@ -307,10 +308,16 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
         answer_each(session, &reply);
         return BWL_REDIS_ANSWER;
     case BWL_BATCH_RETRYABLE: answer_all(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_ALONE: retry_all_alone(session, false); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_NOSCRIPT: /* still unknown after the text was sent: alone */
-        retry_all_alone(session, !uses_eval(session, 0, first->batch.size));
+    case BWL_BATCH_NOSCRIPT: /* still unknown after the text was sent: refused */
+        is_new = !uses_eval(session, 0, first->batch.size);
+        session->batches_refused += is_new ? 0 : 1;
+        retry_all(session, is_new);
         return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ALONE:
+        session->batches_refused++;
+        retry_all(session, false);
+        return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ELSEWHERE: retry_all(session, false); return BWL_REDIS_ANSWER;
     case BWL_BATCH_STRANGE: return BWL_REDIS_STRANGE;
     }
     bwl_unreachable("a verdict outside of its enum");

@@ -107,13 +107,14 @@ void bwl_batch_write_arguments(bwl_resp_writer *writer, const bwl_redis_command_
         bwl_queue_write_member(writer, args);
 }
 
-/* TRYAGAIN: a cluster is moving the slot, and the keys of this call are on two nodes. */
+/* TRYAGAIN: the keys of this call are on two nodes. */
 static bwl_batch_verdict read_batch_error(const char *bytes, size_t size)
 {
     if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
         return BWL_BATCH_NOSCRIPT;
-    if (bwl_redis_error_is(bytes, size, "TRYAGAIN"))
-        return BWL_BATCH_ALONE;
+    if (bwl_redis_error_is(bytes, size, "TRYAGAIN") || bwl_redis_error_is(bytes, size, "MOVED") ||
+        bwl_redis_error_is(bytes, size, "ASK"))
+        return BWL_BATCH_ELSEWHERE;
     return bwl_redis_is_not_now(bytes, size) ? BWL_BATCH_RETRYABLE : BWL_BATCH_ALONE;
 }
 

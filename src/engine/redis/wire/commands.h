@@ -180,6 +180,7 @@ typedef enum bwl_batch_verdict {
     BWL_BATCH_EACH = 1,  /* each has its reply */
     BWL_BATCH_RETRYABLE, /* the server cannot serve now: none was carried out */
     BWL_BATCH_ALONE,     /* the whole call was refused: send each alone */
+    BWL_BATCH_ELSEWHERE, /* a cluster moves or has moved the slot: likewise */
     BWL_BATCH_NOSCRIPT,  /* as BWL_REDIS_NOSCRIPT */
     BWL_BATCH_STRANGE,   /* as BWL_REDIS_STRANGE */
 } bwl_batch_verdict;

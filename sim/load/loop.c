@@ -37,7 +37,8 @@ typedef struct activity {
     check_share        share;
     int                lost_fd; /* -1: not asked for */
     bool               was_cancelled;
-    bool               had_ended; /* RELEASING: the hold, before */
+    bool               asks_for_all; /* QUERYING */
+    bool               had_ended;    /* RELEASING: the hold, before */
 } activity;
 
 typedef struct loop {
@@ -253,16 +254,18 @@ static void begin_change(loop *c, activity *a)
     c->program->counts->extends++;
     begin_call(c, a, is_down ? "bowline_downgrade" : "bowline_upgrade", 0);
     a->call.also = BOWLINE_UNSUPPORTED;
-    int status   = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
-                           : bowline_upgrade_start(&a->op, a->hold, &error);
+    if (is_down && a->claim != NULL) /* now: time may pass within the call */
+        check_counts_as(a->claim, 1, 0);
+    int status = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
+                         : bowline_upgrade_start(&a->op, a->hold, &error);
     if (!has_begun(c, a, ACTIVITY_CHANGING, status, &error)) {
+        if (is_down && a->claim != NULL)
+            check_counts_as(a->claim, 0, bowline_hold_fence(a->hold));
         plan_hold(c, a);
         return;
     }
     a->call.also = is_down ? 0 : BOWLINE_BUSY;
-    if (is_down && a->claim != NULL)
-        check_downgrades(a->claim);
-    a->next_at = cancel_at(c, 8, 100);
+    a->next_at   = cancel_at(c, 8, 100);
 }
 
 /* A hold whose mode is not known is released. */
@@ -306,23 +309,41 @@ static void begin_yield(loop *c, activity *a)
 static void begin_query(loop *c, activity *a)
 {
     bowline_error error = { 0 };
+    bool          all   = load_asks_for_all(c->program);
 
     c->program->counts->queries++;
     a->name = (unsigned)load_draw(c->program, c->program->plan.names);
-    begin_call(c, a, "bowline_who", 0);
-    if (has_begun(c, a, ACTIVITY_QUERYING,
-                  bowline_who_start(&a->op, c->program->client, load_lock_name(a->name), &error),
-                  &error))
+    begin_call(c, a, all ? "bowline_holders" : "bowline_who", 0);
+    a->asks_for_all = all;
+    int status      = (all ? bowline_holders_start : bowline_who_start)(&a->op, c->program->client,
+                                                                   load_lock_name(a->name), &error);
+    if (has_begun(c, a, ACTIVITY_QUERYING, status, &error))
         a->next_at = cancel_at(c, 8, 100);
     else
         become_idle(c, a);
+}
+
+static void end_query_for_all(loop *c, activity *a)
+{
+    bowline_error  error                 = { 0 };
+    bowline_holder all[LOAD_HOLDERS_MAX] = { { .size = sizeof all[0] } };
+    int            count = bowline_holders_finish(all, LOAD_HOLDERS_MAX, a->op, &error);
+
+    end_call(c, a, count < 0 ? count : BOWLINE_OK, &error);
+    load_check_holders(c->program, &a->call, all, count);
+    become_idle(c, a);
 }
 
 static void end_query(loop *c, activity *a)
 {
     bowline_error  error  = { 0 };
     bowline_holder holder = { .size = sizeof holder };
-    int            status = bowline_who_finish(&holder, a->op, &error);
+
+    if (a->asks_for_all) {
+        end_query_for_all(c, a);
+        return;
+    }
+    int status = bowline_who_finish(&holder, a->op, &error);
 
     end_call(c, a, status, &error);
     if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&

@@ -54,6 +54,16 @@ bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_option
 /* locked: waits for the end of an acquire; after a failure its lock is gone. */
 int bwl_end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr);
 
+/* locked: starts the release of one reference: of the hold, if it is the last one. */
+void bwl_start_release(bwl_operation *operation, bwl_lock *lock);
+
+/* locked: waits for the end of any other operation; after a release its handle is gone. */
+int bwl_end_other(bwl_operation *operation, bowline_error *reterr);
+
+/* locked: whether the hold may change for all that have a reference to it; `verb` is for the text.
+ * USAGE: there are several. */
+int bwl_check_only_reference(const bwl_lock *lock, const char *verb, bowline_error *reterr);
+
 /* locked: starts the renewal thread, which renews the hold while the caller works.  If it cannot
  * start, the hold would end with its lease: then it is released. */
 int bwl_keep_hold(bowline_hold **hold, bowline_error *reterr);

@@ -92,12 +92,15 @@ void bwl_batch_write(bwl_resp_writer *writer, const bwl_redis_command_args *args
 
 void bwl_batch_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
-    if (args->command == REDIS_QUEUE_HEARTBEAT)
+    char queue[BWL_KEY_BESIDE_MAX];
+
+    if (args->command == REDIS_QUEUE_HEARTBEAT) {
         bwl_queue_write_keys_of_lock(writer, args);
-    else
-        bwl_resp_write_bulk(writer, args->key, args->key_size);
+        return;
+    }
+    bwl_resp_write_bulk(writer, args->key, args->key_size);
     if (args->command == REDIS_QUEUE_TAKE)
-        bwl_queue_write_queue_of_lock(writer, args);
+        bwl_resp_write_bulk(writer, queue, bwl_queue_waiters_key(queue, args->key, args->key_size));
 }
 
 void bwl_batch_write_arguments(bwl_resp_writer *writer, const bwl_redis_command_args *args)

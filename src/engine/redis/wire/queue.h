@@ -67,11 +67,13 @@ bwl_queue_key bwl_queue_fences_key(const char *tag);
 bwl_queue_key bwl_queue_who_key(const char *tag, const char *session);
 
 /* The keys of a command, with their number: L, Q, B and F; and H behind them.  L, Q and B without a
- * number; Q alone. */
+ * number. */
 void bwl_queue_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 void bwl_queue_write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args);
-void bwl_queue_write_queue_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+
+/* The key of the queue of a lock.  Returns its size. */
+size_t bwl_queue_waiters_key(char ret_key[BWL_KEY_BESIDE_MAX], const char *key, size_t key_size);
 
 /* The command that publishes.  In lower case, the script counts no waiter as dead: see
  * queue_serve.lua. */

@@ -531,10 +531,13 @@ static bool has_lost_slot(const char *bytes, size_t size)
            memmem(bytes, size, words, sizeof words - 1) != NULL;
 }
 
-/* An error that is the reply to several requests sends each alone: that one is redirected. */
+/* An error that is the reply to several requests sends each alone: that one is redirected.  A
+ * request whose reply has several frames is not. */
 bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
 {
-    if (bwl_pipeline_at(&session->pipeline, 0)->batch.size > 0)
+    const bwl_request *first = bwl_pipeline_at(&session->pipeline, 0);
+
+    if (first->batch.size > 0 || first->flight.frames > 0)
         return false;
     if (bwl_cluster_redirect(session, bytes, size))
         return true;

@@ -227,6 +227,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
                                .wait_ms       = settings->wait_ms,
                                .tries_max     = rules != NULL ? rules->tries_max : 0,
                                .replicas      = target.replicas,
+                               .sticky_ms     = settings->keep_ms,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", settings->risk);

@@ -136,6 +136,26 @@
         .goal = needed, .query = QUEUE, .run = bench_measure_several,                       \
     }
 
+#define STICKY_MEASURE(where, place)                                                       \
+    {                                                                                      \
+        .name = "sticky-" where, .regime = place, .unit = BENCH_TIMES,                     \
+        .ours = PAIR_OURS ", with sticky=1s", .theirs = "the same without it",             \
+        .means = "A released lock stays with its client, and is acquired again without a " \
+                 "request ([why](../design/sticky.md)).",                                  \
+        .bound = BENCH_AT_MOST, .goal = 0.02, .query = QUEUE, .run = bench_measure_sticky, \
+    }
+
+#define ARRIVAL_MEASURE(where, place)                                                        \
+    {                                                                                        \
+        .name = "sticky-arrival-" where, .regime = place, .unit = BENCH_TIMES,               \
+        .ours   = "an acquire of a lock that another client keeps (sticky=)",                \
+        .theirs = "from release to the other's acquire, " QUEUE,                             \
+        .means  = "Four messages one after the other: the waiter's entry to the server, "    \
+                  "the push to the client that keeps the lock, its release, and the grant. " \
+                  "A hand-over is the last two.",                                            \
+        .bound = BENCH_AT_MOST, .goal = 2.2, .run = bench_measure_arrival,                   \
+    }
+
 #define LET_IN_MEASURE(readers, needed)                                                         \
     {                                                                                           \
         .name = "let-in-" #readers "-S", .regime = BENCH_SAME, .unit = BENCH_TIMES,             \
@@ -289,6 +309,8 @@ const bench_measure bench_measures[] = {
     SHARED_MEASURE("S", BENCH_SAME),
     SEVERAL_MEASURE("P", BENCH_PROXY, 0.15),
     SEVERAL_MEASURE("S", BENCH_SAME, 0.8),
+    STICKY_MEASURE("P", BENCH_PROXY),
+    STICKY_MEASURE("X", BENCH_CROSS),
     LET_IN_MEASURE(1, 1.8),
     LET_IN_MEASURE(8, 3.5),
     LET_IN_MEASURE(64, 20.0),
@@ -392,6 +414,8 @@ const bench_measure bench_measures[] = {
     HAND_OVER_MEASURE("P", BENCH_PROXY, 1.1),
     HAND_OVER_MEASURE("X", BENCH_CROSS, 1.25),
     HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
+    ARRIVAL_MEASURE("P", BENCH_PROXY),
+    ARRIVAL_MEASURE("X", BENCH_CROSS),
     HAND_OVER_LEAST_MEASURE("X", BENCH_CROSS, 1.05),
     HAND_OVER_LEAST_MEASURE("S", BENCH_SAME, 1.05),
     TAKEOVER_MEASURE("takeover", 0),

@@ -113,6 +113,7 @@ enum {
     BOWLINE_NO_RENEW  = 1 << 0, /* do not renew: a hold ends with its lease                   */
     BOWLINE_NO_THREAD = 1 << 1, /* start no renewal thread: the caller dispatches (async.h)   */
     BOWLINE_NO_SPIN   = 1 << 2, /* do not busy-poll for a reply: sleep at once                */
+    BOWLINE_NO_STICKY = 1 << 3, /* keep no released lock, whatever sticky= in the URL says    */
 };
 
 enum {
@@ -142,7 +143,7 @@ typedef struct bowline_options {
      * each with options after a question mark, ?lease=30s&wait=1m: see bowline(7). */
     const char *url;
 
-    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN, or a sum of them. */
+    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN, BOWLINE_NO_STICKY, or a sum of them. */
     uint32_t flags;
 
     /* How long a dead holder blocks the others, on engines with a lease: BOWLINE_LEASE_MIN_MS ..

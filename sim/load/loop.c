@@ -254,16 +254,18 @@ static void begin_change(loop *c, activity *a)
     c->program->counts->extends++;
     begin_call(c, a, is_down ? "bowline_downgrade" : "bowline_upgrade", 0);
     a->call.also = BOWLINE_UNSUPPORTED;
-    int status   = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
-                           : bowline_upgrade_start(&a->op, a->hold, &error);
+    if (is_down && a->claim != NULL) /* now: time may pass within the call */
+        check_counts_as(a->claim, 1, 0);
+    int status = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
+                         : bowline_upgrade_start(&a->op, a->hold, &error);
     if (!has_begun(c, a, ACTIVITY_CHANGING, status, &error)) {
+        if (is_down && a->claim != NULL)
+            check_counts_as(a->claim, 0, bowline_hold_fence(a->hold));
         plan_hold(c, a);
         return;
     }
     a->call.also = is_down ? 0 : BOWLINE_BUSY;
-    if (is_down && a->claim != NULL)
-        check_downgrades(a->claim);
-    a->next_at = cancel_at(c, 8, 100);
+    a->next_at   = cancel_at(c, 8, 100);
 }
 
 /* A hold whose mode is not known is released. */

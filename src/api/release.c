@@ -8,6 +8,7 @@
 #include "api/handles.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "runtime/local_groups.h"
 
 #include <assert.h>
 
@@ -56,7 +57,8 @@ void bwl_start_release(bwl_operation *operation, bwl_lock *lock)
         return;
     if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation); /* an extend in flight */
-    bwl_lock_release(lock, operation);
+    if (!bwl_lock_keep(lock, operation))
+        bwl_lock_release(lock, operation);
 }
 
 int bowline_release(bowline_hold *hold, bowline_error *reterr)
@@ -173,7 +175,7 @@ static int release_nowait(bwl_lock *lock, bowline_error *reterr)
     if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation); /* an extension */
     if (has_room(shard)) {
-        if (bwl_lock_release_in_background(lock, &operation)) {
+        if (bwl_lock_keep(lock, &operation) || bwl_lock_release_in_background(lock, &operation)) {
             status = bwl_report(&operation, reterr);
             bwl_lock_drop_handle(lock);
         }

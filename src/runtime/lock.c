@@ -66,7 +66,8 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     int status = bwl_check_lease(shard, terms->lease_ms, fault);
     if (status < 0)
         return status;
-    if (!bwl_timers_reserve(&shard->loop.timers, shard->locks_count + 2))
+    /* Of each lock, and of its group; of the engine. */
+    if (!bwl_timers_reserve(&shard->loop.timers, 2 * (shard->locks_count + 1) + 1))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
     if (lock == NULL)
@@ -91,6 +92,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->handles            = 1;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
+    lock->was_queued         = false;
     lock->was_reached        = false;
     lock->stats              = (bwl_lock_stats){ .holds = false };
     lock->reads_wall         = reads_wall(&lock->base.hold);
@@ -332,6 +334,14 @@ void bwl_lock_revoke(bwl_engine_lock *base)
     bwl_lock_unpin(&lock->base);
 }
 
+void bwl_lock_wanted(bwl_engine_lock *base)
+{
+    const bwl_lock *lock = bwl_lock_of_engine(base);
+
+    if (lock->group != NULL)
+        lock->shard->group_calls->wanted(lock);
+}
+
 /* The time limit has expired.  Withdraws commands that were not sent, after which there may be
  * nothing to wait for. */
 static void time_is_up(bwl_lock *lock, bwl_ms now)
@@ -425,6 +435,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         lock->time_is_up_at = time_is_up_at(lock);
         bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
+    lock->was_queued = lock->was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
     if (lock->group != NULL)
         lock->shard->group_calls->stepped(lock);
 }
@@ -436,6 +447,7 @@ void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
     lock->operation   = operation;
+    lock->was_queued  = lock->was_queued && verb != BWL_ACQUIRE;
     lock->was_reached = false;
     bwl_lock_pin(&lock->base);
 }
@@ -529,6 +541,15 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         end_operation(lock, BWL_LOST);
         delete_leftover(lock);
     }
+    bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_lock_detach(lock);
+    bwl_lock_begin(lock, operation, BWL_RELEASE);
+    lock->handles++;
+    end_operation(lock, BWL_RELEASED);
     bwl_lock_unpin(&lock->base);
 }
 

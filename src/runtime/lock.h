@@ -29,6 +29,8 @@ typedef struct bwl_lock_group_calls {
     void (*stepped)(const bwl_lock *lock);
     /* The lock is freed with its shard. */
     void (*closing)(bwl_lock *lock);
+    /* Another client wants the lock. */
+    void (*wanted)(const bwl_lock *lock);
 } bwl_lock_group_calls;
 
 struct bwl_lock {
@@ -51,6 +53,7 @@ struct bwl_lock {
     bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
+    bool             was_queued;  /* the store had a queue for its latest attempt */
     bool             was_reached; /* the store has answered an attempt of this acquire or yield */
     bwl_lock_stats   stats;
     bool             reads_wall; /* its protocol or token needs the wall clock */
@@ -112,6 +115,10 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
+/* A release completes as RELEASED, and the lock stays held for others of this client: one handle
+ * more, which is theirs. */
+void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation);
+
 /* For query.c: the operation is that of the lock now, which is pinned. */
 void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb);
 
@@ -143,7 +150,8 @@ void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t i
  * above. */
 void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 
-/* Force releases the hold with this id, which the query showed.  The engine has break_seen. */
+/* Force releases the hold with this id, which the query showed.  The engine has
+ * forced.start. */
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
 
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */
@@ -182,6 +190,7 @@ size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
 
 void bwl_lock_event(bwl_engine_lock *lock, bwl_event ev);
 void bwl_lock_revoke(bwl_engine_lock *lock);
+void bwl_lock_wanted(bwl_engine_lock *lock);
 void bwl_lock_query_done(bwl_engine_lock *lock);
 void bwl_lock_set_fault(bwl_engine_lock *lock, const bwl_fault *why);
 bool bwl_lock_is_awaited(const bwl_engine_lock *lock);

@@ -8,6 +8,7 @@
  *      command.c       the commands of a lock's machine; pushes about changed keys
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
+ *      queue_watch.c   learns that another client waits for a held lock
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
  *      holders.c       finds all holders
  *      listing.c       lists the held names
@@ -57,12 +58,13 @@ typedef struct bwl_redis_lock {
     bwl_engine_lock       *lock;
     struct bwl_redis_lock *previous; /* in the client's list */
     struct bwl_redis_lock *next;
-    bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
-    bwl_redis_holders     *holders;  /* all of them: holders.c; NULL: no query yet */
-    bwl_passed_hold       *passed;   /* what it adopts; NULL: it does not */
-    bool                   is_alone; /* do not batch: it was refused, or has to be sent alone */
-    bwl_redis_waiting      waiting;
-    bwl_redis_shown        shown;
+    bwl_redis_query       *queries; /* one for each server; NULL: no query yet */
+    bwl_redis_holders     *holders; /* all of them: holders.c; NULL: no query yet */
+    bwl_passed_hold       *passed;  /* what it adopts; NULL: it does not */
+    bool              is_watched;   /* queue_watch.c: another client that waits will be noticed */
+    bool              is_alone;     /* do not batch: it was refused, or has to be sent alone */
+    bwl_redis_waiting waiting;
+    bwl_redis_shown   shown;
 } bwl_redis_lock;
 
 /* One entry of the registry: a lock that a push may name. */

@@ -218,13 +218,13 @@ int bwl_push_channel_on_reply(bwl_session *session, const char *bytes, size_t si
     return BWL_OK;
 }
 
+/* What follows from a push may read more from the connection, into the bytes of this one. */
 void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t size)
 {
-    if (session->server.tracks_keys)
-        session->owner->on_key_changed(session, bytes, size);
-    if (!bwl_session_uses_push(session))
-        return; /* no subscription */
-    bwl_queue_push push = bwl_queue_read_push(session->push.channel, bytes, size);
+    bwl_queue_push push = { .kind = BWL_PUSH_OTHER };
+
+    if (bwl_session_uses_push(session)) /* else there is no subscription */
+        push = bwl_queue_read_push(session->push.channel, bytes, size);
     if (push.kind == BWL_PUSH_SUBSCRIBED && session->phase == BWL_SESSION_HANDSHAKE &&
         session->handshake.step == BWL_HANDSHAKE_SUBSCRIBE)
         session->handshake.step = BWL_HANDSHAKE_PUBLISH;
@@ -232,4 +232,6 @@ void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t si
         session->push.was_heard = true;
     else if (push.kind != BWL_PUSH_OTHER)
         session->owner->on_push(session, &push);
+    else if (session->server.tracks_keys)
+        session->owner->on_key_changed(session, bytes, size);
 }

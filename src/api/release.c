@@ -175,7 +175,7 @@ static int release_nowait(bwl_lock *lock, bowline_error *reterr)
     if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation); /* an extension */
     if (has_room(shard)) {
-        if (bwl_lock_keep(lock, &operation) || bwl_lock_release_in_background(lock, &operation)) {
+        if (bwl_lock_release_in_background(lock, &operation)) {
             status = bwl_report(&operation, reterr);
             bwl_lock_drop_handle(lock);
         }

@@ -170,9 +170,10 @@ typedef struct bwl_engine {
     /* Sends what was held back, see bwl_coalescing.  NULL: the engine holds nothing back. */
     void (*flush)(bwl_host *host);
 
-    /* Of a held lock that may have a queue: calls bwl_host_wanted once, when another client waits
-     * for the lock, now or later, or when that is not known any more.  Before, if the hold ends,
-     * perhaps never.  NULL: the engine does not learn of waiters. */
+    /* Of a held lock that may have a queue: calls bwl_host_watched if the store says that the lock
+     * is held and no other client waits for it.  Instead, or later, it calls bwl_host_wanted once:
+     * another client waits for the lock, or that is not known any more; perhaps never, if the hold
+     * ends before.  NULL: the engine does not learn of waiters. */
     void (*watch)(bwl_engine_lock *lock);
 
     /* Blocks on the connection's socket until the next reply, and dispatches it; releases the mutex

@@ -36,6 +36,7 @@ typedef struct bwl_host_calls {
     void (*connected)(bwl_host *host, bool is_connected);
     void (*event)(bwl_engine_lock *lock, bwl_event ev);
     void (*revoke)(bwl_engine_lock *lock);
+    void (*watched)(bwl_engine_lock *lock);
     void (*wanted)(bwl_engine_lock *lock);
     void (*query_done)(bwl_engine_lock *lock);
     void (*pin)(bwl_engine_lock *lock);
@@ -152,7 +153,12 @@ static inline void bwl_host_revoke(bwl_engine_lock *lock)
     lock->host->calls->revoke(lock);
 }
 
-/* Another client waits for a held lock, or may wait: see bwl_engine.watch. */
+/* No other client waits for a held lock; one does, or may: see bwl_engine.watch. */
+static inline void bwl_host_watched(bwl_engine_lock *lock)
+{
+    lock->host->calls->watched(lock);
+}
+
 static inline void bwl_host_wanted(bwl_engine_lock *lock)
 {
     lock->host->calls->wanted(lock);

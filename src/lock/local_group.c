@@ -259,6 +259,13 @@ void bwl_group_take_over(bwl_group *g, bwl_ms until, uint64_t fence, bwl_ms leas
     g->handoffs = (unsigned)handoff + 1;
     g->lease_ms = lease_ms;
     g->is_fresh = false;
+    g->watch    = BWL_GROUP_WATCHED;
+}
+
+void bwl_group_on_watched(bwl_group *g)
+{
+    if (g->watch == BWL_GROUP_WATCH_SENT || g->watch == BWL_GROUP_WATCH_AWAITED)
+        g->watch = BWL_GROUP_WATCHED;
 }
 
 void bwl_group_on_wanted(bwl_group *g)
@@ -275,8 +282,8 @@ static bwl_group_action send_to_store(bwl_group *g, bwl_group_state next,
     if (lease_ms != 0)
         g->lease_ms = lease_ms;
     if (next == BWL_GROUP_ACQUIRING) {
-        g->is_watched = false;
-        g->is_wanted  = false;
+        g->watch     = BWL_GROUP_UNWATCHED;
+        g->is_wanted = false;
     }
     return (bwl_group_action){ .kind = kind, .lease_ms = lease_ms };
 }
@@ -352,8 +359,8 @@ static bool must_yield(const bwl_group *g, bwl_ms now)
 
 bool bwl_group_is_ready(const bwl_group *g, bwl_ms lease_ms, bwl_ms now)
 {
-    return bwl_group_is_idle(g) && g->state == BWL_GROUP_HELD && now < g->until &&
-           !must_yield(g, now) && is_enough(g, lease_ms, now);
+    return bwl_group_is_idle(g) && g->state == BWL_GROUP_HELD && g->watch == BWL_GROUP_WATCHED &&
+           now < g->until && !must_yield(g, now) && is_enough(g, lease_ms, now);
 }
 
 /* The store hold is held, and no waiter is active.  False: it is kept. */
@@ -362,9 +369,11 @@ static bool between_handoffs(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now
 {
     bwl_local_waiter *next = &waiters[g->first];
 
+    if (!g->is_wanted && g->watch == BWL_GROUP_WATCH_AWAITED)
+        return false;
     if (g->first == NO_WAITER && is_kept(g, now))
         return false;
-    if (g->first == NO_WAITER) {
+    if (g->first == NO_WAITER || g->watch == BWL_GROUP_WATCH_AWAITED) {
         *ret_action = release(g);
     } else if (now < g->until && must_yield(g, now)) {
         *ret_action = send_to_store(g, BWL_GROUP_ACQUIRING, BWL_ACTION_YIELD, 0);
@@ -384,7 +393,7 @@ static bool must_watch(const bwl_group *g, bwl_ms now)
 {
     bool has_first_waiter = g->handoffs == 0 && g->first != NO_WAITER;
 
-    return !has_first_waiter && !g->is_watched && is_kept(g, now);
+    return !has_first_waiter && g->watch == BWL_GROUP_UNWATCHED && is_kept(g, now);
 }
 
 /* The next action while the store hold is held.  False: there is none. */
@@ -392,8 +401,8 @@ static bool held_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
                         bwl_group_action *ret_action)
 {
     if (must_watch(g, now)) {
-        g->is_watched = true;
-        *ret_action   = (bwl_group_action){ .kind = BWL_ACTION_WATCH };
+        g->watch    = BWL_GROUP_WATCH_SENT;
+        *ret_action = (bwl_group_action){ .kind = BWL_ACTION_WATCH };
     } else if (g->active == NO_WAITER)
         return between_handoffs(g, waiters, now, ret_action);
     else if (g->extending != NO_WAITER)
@@ -408,7 +417,10 @@ static bool held_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
  * keeps it. */
 static bool has_left(const bwl_group *g, bwl_ms now)
 {
-    return g->leaver != NO_WAITER && (g->first != NO_WAITER || is_kept(g, now)) &&
+    bool is_watched = g->watch == BWL_GROUP_WATCHED && is_kept(g, now);
+
+    return g->leaver != NO_WAITER && g->watch != BWL_GROUP_WATCH_AWAITED &&
+           (g->first != NO_WAITER || is_watched) &&
            (g->state == BWL_GROUP_HELD || g->state == BWL_GROUP_EXTENDING);
 }
 
@@ -417,6 +429,8 @@ bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
 {
     bool is_empty = g->first == NO_WAITER && g->active == NO_WAITER;
 
+    if (is_empty && g->watch == BWL_GROUP_WATCH_SENT && is_kept(g, now))
+        g->watch = BWL_GROUP_WATCH_AWAITED;
     if (has_left(g, now))
         end_leaver(g, waiters, BWL_RELEASED);
     if (g->first_result != NO_WAITER) {
@@ -437,7 +451,7 @@ bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
         return true;
     case BWL_GROUP_HELD: return held_action(g, waiters, now, ret_action);
     case BWL_GROUP_EXTENDING:
-        if (!is_empty || is_kept(g, now))
+        if (!is_empty || (is_kept(g, now) && g->watch != BWL_GROUP_UNWATCHED))
             return report_status(g, waiters, ret_action);
         *ret_action = release(g);
         return true;

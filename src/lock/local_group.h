@@ -43,7 +43,7 @@
  *   - a hold for which the store had a queue is not kept;
  *   - while no other client is known to want the lock, keep_ms bounds the handoffs, and not
  *     handoffs_ms and handoffs_max;
- *   - the last waiter has the result RELEASED at once.
+ *   - the last waiter has the result RELEASED at once, or as soon as the store has answered WATCH.
  *
  * The owner of a group keeps the waiters in an array, whose first element is not used.  It passes
  * in what happens, and carries out the actions of bwl_group_next_action until there are none.
@@ -87,6 +87,14 @@ typedef enum bwl_group_state {
     BWL_GROUP_RELEASING,
 } bwl_group_state;
 
+/* Whether the store notifies when another client wants the lock. */
+typedef enum bwl_group_watch {
+    BWL_GROUP_UNWATCHED = 0,
+    BWL_GROUP_WATCH_SENT,
+    BWL_GROUP_WATCH_AWAITED, /* the same, and the last waiter leaves: no handoff before the reply */
+    BWL_GROUP_WATCHED,
+} bwl_group_watch;
+
 typedef struct bwl_group {
     bwl_group_state     state;
     unsigned            handoffs_max; /* 1 .. BWL_HANDOFFS_MAX */
@@ -102,8 +110,8 @@ typedef struct bwl_group {
     unsigned            handoffs;  /* since the store granted the lock */
     bool                is_fresh;  /* granted or extended by the store after the last handoff */
     bool                extension_failed; /* since the last handoff */
-    bool                is_watched; /* the store notifies when another client wants the lock */
-    bool                is_wanted;  /* by another client */
+    bwl_group_watch     watch;
+    bool                is_wanted; /* by another client */
     bwl_ms              granted_at;
     bwl_ms              until; /* of the store hold */
     bwl_ms              reported_until;
@@ -121,8 +129,9 @@ typedef enum bwl_group_action_kind {
     BWL_ACTION_YIELD,        /* the store hold, without a time limit */
     BWL_ACTION_RELEASE,      /* the store hold, without waiting for an extension */
     BWL_ACTION_CANCEL,       /* the store hold; no result of it counts any more */
-    BWL_ACTION_WATCH, /* the store hold: bwl_group_on_wanted follows if another client waits for
-                         * the lock, now or later, or if that is not known any more */
+    BWL_ACTION_WATCH, /* the store hold: bwl_group_on_watched follows, if it is held and no other
+                              * client waits; and bwl_group_on_wanted, instead or later, if one
+                              * waits or that is not known any more */
 } bwl_group_action_kind;
 
 typedef struct bwl_group_action {
@@ -148,7 +157,7 @@ void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_i
  * another client takes over.  No result follows. */
 void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n);
 
-/* The group, which is new, keeps a hold of the caller that releases it now. */
+/* The group, which is new, keeps a hold that is watched, of a caller that releases it now. */
 void bwl_group_take_over(bwl_group *g, bwl_ms until, uint64_t fence, bwl_ms lease_ms, bwl_ms now);
 
 /* ---- from below: what happens to the store hold ---------------------------------------------- */
@@ -160,6 +169,9 @@ void bwl_group_on_store_result(bwl_group *g, bwl_local_waiter *waiters, const bw
 
 /* The state of the store hold after any step: its end, and the last error of its renewal. */
 void bwl_group_on_store_status(bwl_group *g, bwl_ms until, bwl_outcome_kind last_error);
+
+/* The store hold is watched: see BWL_ACTION_WATCH. */
+void bwl_group_on_watched(bwl_group *g);
 
 /* Another client waits for the lock.  Also while the store hold is being acquired. */
 void bwl_group_on_wanted(bwl_group *g);

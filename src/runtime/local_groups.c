@@ -309,16 +309,6 @@ static void timer_expired(bwl_timer *timer)
     run((bwl_local_group *)((char *)timer - offsetof(bwl_local_group, timer)));
 }
 
-static void wanted(const bwl_lock *lock)
-{
-    bwl_local_group *s = lock->group;
-
-    if (!is_store_lock(lock))
-        return;
-    bwl_group_on_wanted(&s->group);
-    run(s);
-}
-
 static void stepped(const bwl_lock *lock)
 {
     bwl_local_group *s = lock->group;
@@ -391,12 +381,14 @@ static bwl_outcome_kind result(bwl_lock *lock, bwl_outcome_kind kind)
     return store->base.hold.last_error;
 }
 
+static void watched(bwl_lock *lock, bool is_wanted);
+
 static const bwl_lock_group_calls group_calls = {
     .result    = result,
     .completed = completed,
     .stepped   = stepped,
     .closing   = closing,
-    .wanted    = wanted,
+    .watched   = watched,
 };
 
 /* ---- passing on ------------------------------------------------------------------------------ */
@@ -422,9 +414,13 @@ void bwl_lock_pass_on(bwl_lock *lock)
 /* ---- joining --------------------------------------------------------------------------------- */
 
 /* A lock that nobody here uses is given back: this client is about to want it in the store. */
-static void give_way(bwl_local_group *s)
+static void give_way(bwl_lock *other)
 {
-    if (!bwl_group_is_idle(&s->group))
+    bwl_local_group *s = other->group;
+
+    if (bwl_lock_is_being_kept(other))
+        bwl_lock_release_after_all(other);
+    if (s == NULL || !bwl_group_is_idle(&s->group))
         return;
     bwl_group_on_wanted(&s->group);
     run(s);
@@ -465,8 +461,8 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
     bool joins = may && (waits ? other != NULL : is_ready);
     int  status;
 
-    if (waiters != NULL && !joins)
-        give_way(waiters);
+    if (other != NULL && (waiters == NULL || !joins))
+        give_way(other);
     if (joins && waiters == NULL)
         waiters = group_new(shard, name, name_size);
     if (joins && waiters == NULL)
@@ -484,31 +480,59 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 /* Not if another one of this client has entered the queue behind it, or if somebody had it before:
  * the next hold would probably be in the way, too.  The last millisecond of a hold counts as
  * lost. */
-static bool is_kept(const bwl_lock *lock, bwl_ms now)
+static bool may_keep(const bwl_lock *lock)
 {
     const bwl_hold *hold = &lock->base.hold;
 
     return may_be_kept(lock->shard) && lock->shard->idle_groups < KEPT_MAX && lock->group == NULL &&
-           !lock->was_queued && bwl_hold_left(hold, now) > 1 && hold->request.rest_ms == 0 &&
+           !lock->was_queued && hold->state == BWL_HOLD_HELD &&
+           bwl_hold_left(hold, bwl_shard_now(lock->shard)) > 1 && hold->request.rest_ms == 0 &&
            hold->request.share.weight == 0 && hold->terms.max_hold_ms == BWL_NEVER &&
            bwl_named_find(&lock->shard->named, lock->base.name, lock->base.name_size) == lock;
 }
 
 bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation)
 {
-    const bwl_hold  *hold = &lock->base.hold;
-    bwl_ms           now  = bwl_shard_now(lock->shard);
-    bwl_local_group *s;
+    if (!may_keep(lock))
+        return false;
+    lock->shard->group_calls = &group_calls;
+    bwl_lock_begin_to_keep(lock, operation);
+    lock->shard->host.engine->watch(&lock->base);
+    return true;
+}
 
-    if (!is_kept(lock, now))
-        return false;
-    s = group_new(lock->shard, lock->base.name, lock->base.name_size);
-    if (s == NULL)
-        return false;
-    bwl_lock_end_kept(lock, operation);
+/* The released lock is that of a new group. */
+static void keep(bwl_lock *lock)
+{
+    const bwl_hold  *hold = &lock->base.hold;
+    bwl_local_group *s    = group_new(lock->shard, lock->base.name, lock->base.name_size);
+
+    if (s == NULL) {
+        bwl_lock_release_after_all(lock);
+        return;
+    }
+    bwl_lock_end_kept(lock);
     s->store    = lock;
     lock->group = s;
-    bwl_group_take_over(&s->group, hold->until, hold->fence, hold->request.lease_ms, now);
+    bwl_group_take_over(&s->group, hold->until, hold->fence, hold->request.lease_ms,
+                        bwl_shard_now(s->shard));
     run(s);
-    return true;
+}
+
+static void watched(bwl_lock *lock, bool is_wanted)
+{
+    bwl_local_group *s = lock->group;
+
+    if (bwl_lock_is_being_kept(lock)) {
+        if (is_wanted)
+            bwl_lock_release_after_all(lock);
+        else
+            keep(lock);
+    } else if (is_store_lock(lock)) {
+        if (is_wanted)
+            bwl_group_on_wanted(&s->group);
+        else
+            bwl_group_on_watched(&s->group);
+        run(s);
+    }
 }

@@ -24,9 +24,8 @@
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault);
 
-/* The caller releases a held lock without an operation in flight.  True: the operation has
- * completed as RELEASED, and the client keeps the lock; its handle still exists.  False: release
- * it. */
+/* The caller releases a held lock without an operation in flight.  True: the release has begun, and
+ * completes when the store has said whether the client may keep the lock.  False: release it. */
 bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation);
 
 /* The lock that holds the name in the store for this one: itself, or that of its group.  NULL: none

@@ -252,6 +252,8 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
+    if (bwl_lock_is_being_kept(lock) && kind != BWL_LOST)
+        return; /* it was renewed: the operation is another one */
     if (lock->group != NULL)
         kind = lock->shard->group_calls->result(lock, kind);
     count_end(lock, kind);
@@ -334,12 +336,22 @@ void bwl_lock_revoke(bwl_engine_lock *base)
     bwl_lock_unpin(&lock->base);
 }
 
+static void note_watch(bwl_engine_lock *base, bool is_wanted)
+{
+    bwl_lock *lock = bwl_lock_of_engine(base);
+
+    if (lock->shard->group_calls != NULL)
+        lock->shard->group_calls->watched(lock, is_wanted);
+}
+
+void bwl_lock_watched(bwl_engine_lock *base)
+{
+    note_watch(base, false);
+}
+
 void bwl_lock_wanted(bwl_engine_lock *base)
 {
-    const bwl_lock *lock = bwl_lock_of_engine(base);
-
-    if (lock->group != NULL)
-        lock->shard->group_calls->wanted(lock);
+    note_watch(base, true);
 }
 
 /* The time limit has expired.  Withdraws commands that were not sent, after which there may be
@@ -527,13 +539,12 @@ static void delete_leftover(bwl_lock *lock)
     step(lock, &fx);
 }
 
-void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
+/* Its operation has begun. */
+static void release(bwl_lock *lock)
 {
     bwl_effects fx;
 
     bwl_no_effects(&fx);
-    bwl_lock_detach(lock);
-    bwl_lock_begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->base.hold)) {
         bwl_hold_release(&lock->base.hold, moment(lock, now_of_release(lock)), &fx);
         step(lock, &fx);
@@ -541,15 +552,38 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         end_operation(lock, BWL_LOST);
         delete_leftover(lock);
     }
-    bwl_lock_unpin(&lock->base);
 }
 
-void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation)
+void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 {
     bwl_lock_detach(lock);
     bwl_lock_begin(lock, operation, BWL_RELEASE);
+    release(lock);
+    bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_begin_to_keep(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_lock_detach(lock);
+    bwl_lock_begin(lock, operation, BWL_RELEASE);
+    operation->keeps = true;
+    bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_end_kept(bwl_lock *lock)
+{
+    bwl_lock_pin(&lock->base);
     lock->handles++;
+    lock->operation->keeps = false;
     end_operation(lock, BWL_RELEASED);
+    bwl_lock_unpin(&lock->base);
+}
+
+void bwl_lock_release_after_all(bwl_lock *lock)
+{
+    bwl_lock_pin(&lock->base);
+    lock->operation->keeps = false;
+    release(lock);
     bwl_lock_unpin(&lock->base);
 }
 
@@ -670,7 +704,9 @@ void bwl_lock_let_go(bwl_lock *lock)
     bwl_operation operation;
 
     bwl_lock_pin(&lock->base);
-    if (lock->operation != NULL)
+    if (bwl_lock_is_being_kept(lock))
+        bwl_lock_release_after_all(lock);
+    else if (lock->operation != NULL)
         bwl_lock_cancel(lock->operation);
     bool is_ours = bwl_hold_is_held(&lock->base.hold) || lock->base.hold.state == BWL_HOLD_REVOKED;
     if (is_ours && lock->operation == NULL) {

@@ -29,8 +29,8 @@ typedef struct bwl_lock_group_calls {
     void (*stepped)(const bwl_lock *lock);
     /* The lock is freed with its shard. */
     void (*closing)(bwl_lock *lock);
-    /* Another client wants the lock. */
-    void (*wanted)(const bwl_lock *lock);
+    /* Whether another client wants the lock: see bwl_engine.watch. */
+    void (*watched)(bwl_lock *lock, bool is_wanted);
 } bwl_lock_group_calls;
 
 struct bwl_lock {
@@ -65,6 +65,7 @@ struct bwl_operation {
     bwl_lock        *lock;
     bwl_verb         verb;                         /* 0: a holder query */
     bool             yields;                       /* ACQUIRE of a lock that was held */
+    bool             keeps;                        /* RELEASE that waits for bwl_engine.watch */
     bool             is_query;                     /* the machine is not involved */
     bool             is_of_all;                    /* a query for all holders */
     bool             watched;                      /* its end goes into the event queue */
@@ -115,9 +116,18 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
-/* A release completes as RELEASED, and the lock stays held for others of this client: one handle
- * more, which is theirs. */
-void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation);
+/* Begins a release that sends nothing yet: the lock is watched first.  Then it completes as RELEASED,
+ * and the lock stays held for others of this client: one handle more, which is theirs.  Or it goes
+ * on as bwl_lock_release. */
+void bwl_lock_begin_to_keep(bwl_lock *lock, bwl_operation *operation);
+void bwl_lock_end_kept(bwl_lock *lock);
+void bwl_lock_release_after_all(bwl_lock *lock);
+
+/* Whether it is being released like that. */
+static inline bool bwl_lock_is_being_kept(const bwl_lock *lock)
+{
+    return lock->operation != NULL && lock->operation->keeps;
+}
 
 /* For query.c: the operation is that of the lock now, which is pinned. */
 void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb);
@@ -190,6 +200,7 @@ size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
 
 void bwl_lock_event(bwl_engine_lock *lock, bwl_event ev);
 void bwl_lock_revoke(bwl_engine_lock *lock);
+void bwl_lock_watched(bwl_engine_lock *lock);
 void bwl_lock_wanted(bwl_engine_lock *lock);
 void bwl_lock_query_done(bwl_engine_lock *lock);
 void bwl_lock_set_fault(bwl_engine_lock *lock, const bwl_fault *why);

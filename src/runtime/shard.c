@@ -114,6 +114,7 @@ static const bwl_host_calls runtime_calls = {
     .connected     = connected,
     .event         = bwl_lock_event,
     .revoke        = bwl_lock_revoke,
+    .watched       = bwl_lock_watched,
     .wanted        = bwl_lock_wanted,
     .query_done    = bwl_lock_query_done,
     .pin           = bwl_lock_pin,

@@ -74,9 +74,11 @@ typedef struct world {
     caller           callers[CALLERS + 1];
     uint8_t          requested; /* a request */
     bool             is_held;
-    bool             is_fresh; /* granted or extended since the last handoff */
-    bool             is_watched;
-    bool             is_wanted; /* since the latest acquire or yield */
+    bool             is_fresh;     /* granted or extended since the last handoff */
+    bool             is_watched;   /* the store was asked */
+    bool             is_confirmed; /* and has answered */
+    bool             was_empty;    /* since the grant, no caller had the lock or waited for it */
+    bool             is_wanted;    /* since the latest acquire or yield */
     bwl_ms           granted_at;
     bwl_ms           until;
     bwl_ms           now;
@@ -134,6 +136,8 @@ static void start_handoff(world *w, bwl_local_waiter_id n)
         breaks(HANDOFFS);
     if (!w->is_fresh && hold->until - w->now < LEASE_MS / 2)
         breaks(TIME);
+    if (w->was_empty && !w->is_confirmed)
+        breaks(KEPT);
     w->is_fresh = false;
 }
 
@@ -184,12 +188,14 @@ static void store_result(world *w, bwl_outcome_kind kind)
 static void give(world *w)
 {
     w->given++;
-    w->handoffs   = 0;
-    w->is_held    = true;
-    w->is_fresh   = true;
-    w->is_watched = false;
-    w->granted_at = w->now;
-    w->until      = w->now + LEASE_MS;
+    w->handoffs     = 0;
+    w->is_held      = true;
+    w->is_fresh     = true;
+    w->is_watched   = false;
+    w->is_confirmed = false;
+    w->was_empty    = false;
+    w->granted_at   = w->now;
+    w->until        = w->now + LEASE_MS;
 }
 
 static void carry_out(world *w, const bwl_group_action *action)
@@ -245,7 +251,7 @@ static void run(world *w)
 
 /* ---- the invariants -------------------------------------------------------------------------- */
 
-static void look(const world *w)
+static void look(world *w)
 {
     unsigned who_believe = 0, who_wait = 0, who_run = 0;
 
@@ -260,13 +266,16 @@ static void look(const world *w)
     }
     if (who_believe > 1)
         breaks(ONE);
-    if (who_wait > 0 && w->requested == NOTHING && w->group.active == 0)
+    bool is_asked = w->is_watched && !w->is_confirmed && !w->is_wanted;
+    if (who_wait > 0 && w->requested == NOTHING && w->group.active == 0 && !is_asked)
         breaks(PROGRESS);
-    if (who_run > 0 || w->requested != NOTHING)
+    if (w->is_held && who_wait == 0 && w->group.active == 0)
+        w->was_empty = true;
+    if (who_run > 0 || w->requested != NOTHING || is_asked)
         return;
     if (w->is_held ? keep_ms == 0 : !bwl_group_is_over(&w->group))
         breaks(CLEAN);
-    if (w->is_held &&
-        (!w->is_watched || w->is_wanted || bwl_group_wake_at(&w->group) > w->granted_at + keep_ms))
+    if (w->is_held && (!w->is_confirmed || w->is_wanted ||
+                       bwl_group_wake_at(&w->group) > w->granted_at + keep_ms))
         breaks(KEPT);
 }

@@ -21,8 +21,9 @@
  *      PROGRESS if there is a waiter, an action is in flight or a caller holds the lock
  *      CLEAN    when all have left, nothing is held, in flight or unreported; or the group keeps
  *               the store hold
- *      KEPT     the store hold is kept only if the store notifies of other clients, while none
- *               wants it, and until keep_ms after the grant
+ *      KEPT     the store hold is kept only if the store has answered that it notifies of other
+ *               clients, while none wants it, and until keep_ms after the grant; and no caller that
+ *               comes to an empty group gets the lock before that answer
  *
  * tests/mutants.txt plants faults in the group; each must break an invariant.
  */
@@ -44,7 +45,8 @@ typedef enum transition_kind {
     LOSE,
     RENEW,
     TICK,
-    WANT
+    WANT,
+    CONFIRM
 } transition_kind;
 
 typedef struct transition {
@@ -100,6 +102,8 @@ static unsigned transitions(const world *w, transition *ret_list)
         ret_list[count++] = (transition){ ALARM, 0 };
     if (w->left.wants > 0 && (w->is_held || w->requested == ACQUIRE || w->requested == YIELD))
         ret_list[count++] = (transition){ WANT, 0 };
+    if (w->is_held && w->is_watched && !w->is_confirmed && !w->is_wanted)
+        ret_list[count++] = (transition){ CONFIRM, 0 };
     if (w->left.ticks > 0 && !is_due(w))
         ret_list[count++] = (transition){ TICK, 0 };
     return count;
@@ -196,6 +200,10 @@ static void perform(world *w, transition what)
     case TICK:
         w->left.ticks--;
         w->now += TICK_MS;
+        break;
+    case CONFIRM:
+        w->is_confirmed = true;
+        bwl_group_on_watched(&w->group);
         break;
     case WANT:
         w->left.wants--;

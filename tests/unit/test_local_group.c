@@ -9,6 +9,7 @@
  *      held U F    KIND                     a result of the store hold
  *      status U KIND                        its state, without a request
  *      keep N                               a new group, which keeps the store hold for N ms
+ *      watched                              the store answers WATCH: no other client waits
  *      wanted                               another client wants the lock
  *      time                                 nothing: the time of bwl_group_wake_at, AT N or NEVER
  *      +N                                   N ms pass
@@ -105,6 +106,8 @@ static void happens(const char *what)
         bwl_group_leave(&group, waiters, (bwl_local_waiter_id)a, ++tags);
     else if (strcmp(command, "keep") == 0)
         bwl_group_init(&group, HANDOFFS, HANDOFFS_MS, a);
+    else if (strcmp(command, "watched") == 0)
+        bwl_group_on_watched(&group);
     else if (strcmp(command, "wanted") == 0)
         bwl_group_on_wanted(&group);
     else if (strcmp(command, "time") == 0)
@@ -266,21 +269,27 @@ static const row rows[] = {
       "RELEASE; join 2; 2>3 QUEUED; unknown; 1>2 UNKNOWN; ACQUIRE 30000" },
     { "store_hold_is_kept_until_a_second_after_the_grant", HANDOFFS_MS,
       "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
-      "WATCH; time; NEVER; +400; leave 1; 1>2 RELEASED; time; AT 1000; join 2; 2>3 QUEUED; 2>0 "
-      "HELD 30000 7169; leave 2; 2>4 RELEASED; +599; time; AT 1000; +1; time; AT 1000; RELEASE; "
-      "released; OVER" },
+      "WATCH; watched; time; NEVER; +400; leave 1; 1>2 RELEASED; time; AT 1000; join 2; 2>3 "
+      "QUEUED; 2>0 HELD 30000 7169; leave 2; 2>4 RELEASED; +599; time; AT 1000; +1; time; AT "
+      "1000; RELEASE; released; OVER" },
+    { "last_waiter_leaves_when_the_store_has_answered", HANDOFFS_MS,
+      "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
+      "WATCH; leave 1; join 2; 2>3 QUEUED; watched; 1>2 RELEASED; 2>0 HELD 30000 7169" },
+    { "store_hold_that_is_wanted_by_the_answer_is_released", HANDOFFS_MS,
+      "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
+      "WATCH; leave 1; join 2; 2>3 QUEUED; wanted; RELEASE; lost; 1>2 LOST; ACQUIRE 30000" },
     { "store_hold_is_kept_until_another_client_wants_it", HANDOFFS_MS,
       "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
-      "WATCH; leave 1; 1>2 RELEASED; wanted; RELEASE; join 1; 1>3 QUEUED; released; ACQUIRE "
-      "30000; held 30000 9216; 1>0 HELD 30000 9216; WATCH; wanted; leave 1; RELEASE; released; "
-      "1>4 RELEASED; OVER" },
+      "WATCH; watched; leave 1; 1>2 RELEASED; wanted; RELEASE; join 1; 1>3 QUEUED; released; "
+      "ACQUIRE 30000; held 30000 9216; 1>0 HELD 30000 9216; WATCH; wanted; leave 1; RELEASE; "
+      "released; 1>4 RELEASED; OVER" },
     { "store_hold_that_was_wanted_before_the_grant_is_not_kept", HANDOFFS_MS,
       "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; wanted; held 30000 7168; 1>0 HELD "
       "30000 7168; leave 1; RELEASE; released; 1>2 RELEASED; OVER" },
     { "bounds_of_handoffs_count_only_if_the_lock_is_wanted", HANDOFFS_MS,
       "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
-      "WATCH; leave 1; 1>2 RELEASED; join 2; 2>3 QUEUED; 2>0 HELD 30000 7169; leave 2; 2>4 "
-      "RELEASED; join 3; 3>5 QUEUED; 3>0 HELD 30000 7170; leave 3; 3>6 RELEASED; join 1; 1>7 "
+      "WATCH; watched; leave 1; 1>2 RELEASED; join 2; 2>3 QUEUED; 2>0 HELD 30000 7169; leave 2; "
+      "2>4 RELEASED; join 3; 3>5 QUEUED; 3>0 HELD 30000 7170; leave 3; 3>6 RELEASED; join 1; 1>7 "
       "QUEUED; 1>0 HELD 30000 7171; join 2; 2>8 QUEUED; wanted; leave 1; 1>9 RELEASED; YIELD; "
       "held 30000 9216; 2>0 HELD 30000 9216; WATCH" },
 };

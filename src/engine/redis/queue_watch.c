@@ -93,6 +93,8 @@ static void complete_watch(bwl_session *session, const bwl_request *request,
     if (result->kind != BWL_REPLY || result->answer != BWL_YES ||
         !bwl_router_is_home(session, request->lock))
         bwl_redis_unwatch(request->lock);
+    else if (bwl_redis_lock_of(request->lock)->is_watched)
+        bwl_host_watched(request->lock);
 }
 
 static const bwl_request_kind watch = {

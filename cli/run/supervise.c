@@ -248,6 +248,8 @@ static void pass_signals_on(job *j)
             j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
         if (number == SIGTSTP || number == SIGCONT)
             j->stop_is_for_group = number == SIGTSTP && by_terminal;
+        if (ends_bowline(number))
+            j->election.is_over = true;
         if (j->ending.not_stopped && ends_bowline(number))
             j->ended_by = number;
         int error = child_signal(&j->child, number);
@@ -387,6 +389,7 @@ void supervise(job *j)
         pass_signals_on(j);
         check_start(j);
         check_child(j);
+        elect_look(j);
     }
     terminal_take_back(&j->terminal);
     j->loop.client = j->client;

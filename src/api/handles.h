@@ -54,6 +54,12 @@ bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_option
 /* locked: waits for the end of an acquire; after a failure its lock is gone. */
 int bwl_end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr);
 
+/* locked: waits for the end of another operation on a hold; the lock of a release is gone. */
+int bwl_end_other(bwl_operation *operation, bowline_error *reterr);
+
+/* locked: such an operation has been started for the caller, who will finish it. */
+void bwl_watch_on_hold(bowline_operation *op);
+
 /* locked: starts the renewal thread, which renews the hold while the caller works.  If it cannot
  * start, the hold would end with its lease: then it is released. */
 int bwl_keep_hold(bowline_hold **hold, bowline_error *reterr);

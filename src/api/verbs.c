@@ -52,7 +52,7 @@ int bwl_end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_e
     return BOWLINE_OK;
 }
 
-static int end_other(bwl_operation *operation, bowline_error *reterr)
+int bwl_end_other(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
     int       status = end_operation(operation, reterr);
@@ -76,7 +76,7 @@ int bwl_keep_hold(bowline_hold **hold, bowline_error *reterr)
     if (status == BOWLINE_OK)
         return BOWLINE_OK;
     bwl_lock_release(lock, &operation);
-    (void)end_other(&operation, NULL); /* the reason matters more than its result */
+    (void)bwl_end_other(&operation, NULL); /* the reason matters more than its result */
     return status;
 }
 
@@ -267,7 +267,7 @@ static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
     if (status == BOWLINE_OK)
         status = start(&operation, bwl_lock_of(hold), a, reterr);
     if (status == BOWLINE_OK)
-        status = end_other(&operation, reterr);
+        status = bwl_end_other(&operation, reterr);
     if (status == BOWLINE_OK && a->verb == BWL_ACQUIRE)
         bwl_loop_notify_renewal(&shard->loop);
     bwl_shard_leave(shard);
@@ -317,7 +317,7 @@ static int end_release(bwl_operation *operation, bowline_error *reterr)
     bwl_shard *shard = operation->lock->shard;
 
     BWL_CALL(shard, reterr);
-    int status = end_other(operation, reterr);
+    int status = bwl_end_other(operation, reterr);
     bwl_shard_leave(shard);
     return status;
 }
@@ -404,6 +404,19 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     return BOWLINE_OK;
 }
 
+/* An event loop polls only the first shard: in others the renewal thread reads the reply. */
+void bwl_watch_on_hold(bowline_operation *op)
+{
+    bwl_lock *lock = op->inner.lock;
+
+    if (op->inner.verb != BWL_RELEASE)
+        bwl_lock_pin(&lock->base); /* finish may come after the release of the hold */
+    op->inner.user = lock->user;
+    bwl_operation_watch(&op->inner);
+    if (lock->shard != op->client->first)
+        bwl_loop_hand_over(&lock->shard->loop);
+}
+
 /* `name` is that of the public function, for the message. */
 static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const action *a,
                            const char *name, bowline_error *reterr)
@@ -431,13 +444,7 @@ static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const
         bwl_client_operation_free(op);
         return status;
     }
-    if (a->verb != BWL_RELEASE)
-        bwl_lock_pin(&lock->base); /* finish may come after the release of the hold */
-    op->inner.user = lock->user;
-    bwl_operation_watch(&op->inner);
-    /* An event loop polls only the first shard: in others the renewal thread reads the reply. */
-    if (shard != op->client->first)
-        bwl_loop_hand_over(&shard->loop);
+    bwl_watch_on_hold(op);
     *ret_op = op;
     return BOWLINE_OK;
 }
@@ -504,10 +511,10 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish or "
                         "bowline_acquire_all_finish, a who by bowline_who_finish, holders by "
-                        "bowline_holders_finish");
+                        "bowline_holders_finish, an observe by bowline_observe_finish");
     bwl_operation_forget(&op->inner);
     bwl_lock *kept   = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
-    int       status = end_other(&op->inner, reterr);
+    int       status = bwl_end_other(&op->inner, reterr);
     if (kept != NULL)
         bwl_lock_unpin(&kept->base);
     bwl_client_operation_free(op);

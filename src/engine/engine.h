@@ -182,6 +182,8 @@ typedef struct bwl_engine {
 
     const bwl_passing *passing; /* NULL: the engine's locks cannot be passed on */
 
+    const struct bwl_election *election; /* NULL: no holder can announce anything */
+
     /* Writes the descriptors that keep a held lock locked; returns their number.  NULL: there are
      * none. */
     int (*fds)(bwl_engine_lock *lock, int ret_fds[2]);

@@ -663,5 +663,8 @@ void bwl_lock_let_go(bwl_lock *lock)
 
 void bwl_lock_query_done(bwl_engine_lock *lock)
 {
-    end_operation(bwl_lock_of_engine(lock), BWL_RELEASED);
+    const bwl_operation *operation = bwl_lock_of_engine(lock)->operation;
+
+    if (operation == NULL || operation->is_query || operation->announces)
+        end_operation(bwl_lock_of_engine(lock), BWL_RELEASED);
 }

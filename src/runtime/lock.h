@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "engine/election.h"
 #include "runtime/shard.h"
 
 typedef struct bwl_operation bwl_operation;
@@ -62,6 +63,8 @@ struct bwl_operation {
     bool             yields;                       /* ACQUIRE of a lock that was held */
     bool             is_query;                     /* the machine is not involved */
     bool             is_of_all;                    /* a query for all holders */
+    bool             observes;                     /* a query for who leads */
+    bool             announces;                    /* EXTEND that changes an announcement */
     bool             watched;                      /* its end goes into the event queue */
     bwl_completion   completion;                   /* BWL_PENDING: in flight */
     bwl_queued_event event;                        /* of its end */
@@ -135,6 +138,14 @@ void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 
 /* Force releases the hold with this id, which the query showed.  The engine has break_seen. */
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
+
+/* Announces a text of a held lock, NULL: withdraws it.  Completes as BWL_RELEASED when
+ * engine->election->announced has the result, or as BWL_LOST.  The engine has an election. */
+void bwl_lock_announce(bwl_lock *lock, bwl_operation *operation, const char *text);
+
+/* Observes who leads, until that differs from *seen, or `until` has come: completes as BWL_RELEASED when engine->election->observed has the result, else as BWL_CANCELLED. */
+void bwl_lock_observe(bwl_lock *lock, bwl_operation *operation, const bwl_leader *seen,
+                      bwl_ms until);
 
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);

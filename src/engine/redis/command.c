@@ -18,6 +18,7 @@
  * a hint.  Without it (RESP2, a user without +client|tracking, a lost connection, an old server),
  * the lock tries again after its own pause.
  */
+#include "engine/redis/election.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
@@ -260,6 +261,13 @@ static void repeat_delete(bwl_session *session, const bwl_request *request, cons
     (void)bwl_session_submit(session, &again); /* without memory, the lease ends it */
 }
 
+/* After a YES to the owner of a held lock. */
+static void held_on(bwl_session *session, bwl_engine_lock *lock)
+{
+    bwl_redis_show_hold(session, lock);
+    bwl_redis_announce_again(session, lock);
+}
+
 /* A hold that the server no longer has may have been released by force.  A renewal reports the loss
  * at once, and the client that did it later.  A release has one result, so it waits for both. */
 static void complete_command(bwl_session *session, const bwl_request *request,
@@ -289,7 +297,7 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
         (void)bwl_redis_ask_breaker(request, NULL); /* (void): then the client is not named */
     else if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_YES)
-        bwl_redis_show_hold(session, lock);
+        held_on(session, lock);
 }
 
 static void complete_revalidation(bwl_session *session, const bwl_request *request,
@@ -298,7 +306,7 @@ static void complete_revalidation(bwl_session *session, const bwl_request *reque
     learn(session, request, result);
     bwl_redis_revalidated(session, request, result);
     if (result->kind == BWL_REPLY && result->answer == BWL_YES)
-        bwl_redis_show_hold(session, request->lock);
+        held_on(session, request->lock);
 }
 
 static bool *is_alone(const bwl_request *request)

@@ -12,6 +12,7 @@
  *      holders.c       finds all holders
  *      listing.c       lists the held names
  *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
+ *      announce.c      what the holder of a lock announces; observe.c  observes who leads
  *      update.c        one optimistic update
  */
 #pragma once
@@ -27,7 +28,9 @@ typedef struct bwl_redis_query {
     void            *item;       /* of a list */
 } bwl_redis_query;
 
-typedef struct bwl_redis_holders bwl_redis_holders;
+typedef struct bwl_redis_holders   bwl_redis_holders;
+typedef struct bwl_redis_announced bwl_redis_announced;
+typedef struct bwl_redis_observer  bwl_redis_observer;
 
 /* A lock's registration in the server's queue, see waiters.c. */
 typedef struct bwl_redis_waiting {
@@ -57,10 +60,12 @@ typedef struct bwl_redis_lock {
     bwl_engine_lock       *lock;
     struct bwl_redis_lock *previous; /* in the client's list */
     struct bwl_redis_lock *next;
-    bwl_redis_query       *queries;  /* one for each server; NULL: no query yet */
-    bwl_redis_holders     *holders;  /* all of them: holders.c; NULL: no query yet */
-    bwl_passed_hold       *passed;   /* what it adopts; NULL: it does not */
-    bool                   is_alone; /* do not batch: it was refused, or has to be sent alone */
+    bwl_redis_query       *queries;   /* one for each server; NULL: no query yet */
+    bwl_redis_holders     *holders;   /* all of them: holders.c; NULL: no query yet */
+    bwl_passed_hold       *passed;    /* what it adopts; NULL: it does not */
+    bwl_redis_announced   *announced; /* what its holder announces; NULL: nothing yet */
+    bwl_redis_observer    *observer;  /* NULL: it does not observe who leads */
+    bool                   is_alone;  /* do not batch: it was refused, or has to be sent alone */
     bwl_redis_waiting      waiting;
     bwl_redis_shown        shown;
 } bwl_redis_lock;
@@ -86,6 +91,7 @@ typedef struct bwl_redis {
     bwl_redis_lock     *locks;  /* newest first */
     bwl_waiter_registry waiters;
     bwl_redis_seen     *seen;       /* NULL: none yet */
+    bwl_redis_observer *observers;  /* under way */
     bool                was_broken; /* a hold was: the note about it outlives this client */
     char                id[BWL_QUEUE_SESSION_SIZE + 1]; /* "": not generated yet */
 } bwl_redis;

@@ -1,6 +1,6 @@
 /*
- * elect.c -- what `bowline elect` does beyond `bowline run`: it announces that it leads, and after a
- * loss it acquires the lock again.
+ * elect.c -- what `bowline elect` does beyond `bowline run`: it announces that it leads, and after
+ * a loss it acquires the lock again.
  *
  *      command has started --> announce --> result read while the loop turns
  *      lock lost --> command stopped --> back to the wait, unless a signal ends bowline
@@ -32,7 +32,7 @@ void elect_announce(job *j)
 {
     struct utsname system;
     words          usual;
-    const char    *text = j->options.value;
+    const char    *text = j->options.hold.value;
     bowline_error  error;
 
     if (text == NULL) {

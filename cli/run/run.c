@@ -1,6 +1,6 @@
 /*
- * run.c -- `bowline run` and `bowline elect`: acquires the lock, runs the command, watches both, releases the lock,
- * reports the result.
+ * run.c -- `bowline run` and `bowline elect`: acquires the lock, runs the command, watches both,
+ * releases the lock, reports the result.
  *
  *      prepare --> lock_take --> start --> supervise --> lock_release --> result
  *                      ^                                       |

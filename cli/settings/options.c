@@ -425,7 +425,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_METRICS_NAME: return read_label(&o->metrics.name, value, reterr);
     case OPTION_WAIT_FOR_SERVER: o->waits_for_server = true; break;
     case OPTION_TICKET: o->hold.ticket = value; break;
-    case OPTION_VALUE: return read_value(&o->value, value, reterr);
+    case OPTION_VALUE: return read_value(&o->hold.value, value, reterr);
     case OPTION_ONCE: o->look.is_once = true; break;
     case OPTION_UNTIL_LEADER: return read_until_leader(&o->look.until, value, reterr);
     case OPTION_HELP:

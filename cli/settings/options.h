@@ -108,12 +108,13 @@ typedef struct metrics_options {
     const char *name; /* the label */
 } metrics_options;
 
-/* Of hold and release; 0 or NULL if not given. */
+/* Of hold, release and elect; 0 or NULL if not given. */
 typedef struct hold_options {
     int         pid;    /* --for */
     const char *socket; /* --hold */
     bool        checks;
     const char *ticket; /* --ticket; also of run */
+    const char *value;  /* --value of elect */
 } hold_options;
 
 /* The options of the commands that look at locks. */
@@ -170,7 +171,6 @@ typedef struct run_options {
     bool            quiet;
     bool            verbose;
     bool            wants_json;
-    const char     *value; /* --value of elect */
     acl_options     acl;
     hold_options    hold;
     metrics_options metrics;

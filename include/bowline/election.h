@@ -68,8 +68,8 @@ typedef struct bowline_leader {
 
 /* Reads who leads, and waits until that differs from `leader`, which is what the caller has seen
  * last: whether anybody leads, the fence, or the text.  With seen = 0 it does not wait.  Then
- * writes it to `leader`.  A leader whose fence is below leader->fence is not shown, also with seen =
- * 0: the server has older data.  So the fence never becomes smaller.
+ * writes it to `leader`.  A leader whose fence is below leader->fence is not shown, also with
+ * seen = 0: the server has older data.  So the fence never becomes smaller.
  * wait_ms: 0 .. BOWLINE_WAIT_MAX_MS, BOWLINE_FOREVER or BOWLINE_DEFAULT.  0: reads once.
  * TIMEOUT: as seen before; nothing was written.  UNREACHABLE, UNKNOWN: the store could not be read
  * for a second, so it is not known who leads; `leader` is as before, and true until its left_ms are

@@ -191,7 +191,7 @@ static int end_observe(bowline_leader *leader, bwl_operation *operation, bowline
     if (status == BOWLINE_OK && operation->completion.result == BWL_CANCELLED)
         status = bwl_report(operation, reterr);
     else if (status == BOWLINE_OK)
-        status = lock->engine->election->observed(&lock->base, &now, reterr);
+        status = lock->engine->view.election->observed(&lock->base, &now, reterr);
     if (status == BOWLINE_OK)
         copy_leader(leader, &now);
     bwl_lock_drop_handle(lock);

@@ -147,7 +147,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     switch (operation->completion.result) {
     case BWL_HELD: return BOWLINE_OK;
     case BWL_RELEASED:
-        return operation->announces ? lock->engine->election->announced(&lock->base, reterr)
+        return operation->announces ? lock->engine->view.election->announced(&lock->base, reterr)
                                     : BOWLINE_OK;
     case BWL_BUSY:
         if (operation->verb == BWL_EXTEND)

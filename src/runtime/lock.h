@@ -140,10 +140,11 @@ void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
 
 /* Announces a text of a held lock, NULL: withdraws it.  Completes as BWL_RELEASED when
- * engine->election->announced has the result, or as BWL_LOST.  The engine has an election. */
+ * engine->view.election->announced has the result, or as BWL_LOST.  The engine has an election. */
 void bwl_lock_announce(bwl_lock *lock, bwl_operation *operation, const char *text);
 
-/* Observes who leads, until that differs from *seen, or `until` has come: completes as BWL_RELEASED when engine->election->observed has the result, else as BWL_CANCELLED. */
+/* Observes who leads, until that differs from *seen, or `until` has come: completes as
+ * BWL_RELEASED when engine->view.election->observed has the result, else as BWL_CANCELLED. */
 void bwl_lock_observe(bwl_lock *lock, bwl_operation *operation, const bwl_leader *seen,
                       bwl_ms until);
 

@@ -40,7 +40,7 @@ void bwl_lock_announce(bwl_lock *lock, bwl_operation *operation, const char *tex
     bwl_lock_begin(lock, operation, BWL_EXTEND);
     operation->announces = true;
     (void)bwl_shard_now(lock->shard);
-    end_query(lock, lock->engine->election->announce(&lock->base, text));
+    end_query(lock, lock->engine->view.election->announce(&lock->base, text));
 }
 
 void bwl_lock_observe(bwl_lock *lock, bwl_operation *operation, const bwl_leader *seen,
@@ -48,7 +48,7 @@ void bwl_lock_observe(bwl_lock *lock, bwl_operation *operation, const bwl_leader
 {
     begin_query(lock, operation);
     operation->observes = true;
-    end_query(lock, lock->engine->election->observe(&lock->base, seen, until));
+    end_query(lock, lock->engine->view.election->observe(&lock->base, seen, until));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)

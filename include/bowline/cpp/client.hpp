@@ -110,11 +110,6 @@ class client {
         return operation<bowline_holder>(client_, op);
     }
 
-    /* See election.hpp. */
-    bool observe(bowline_leader &leader, const std::string &name, wait_time wait = forever);
-    operation<bowline_leader> start_observe(const bowline_leader &seen, const std::string &name,
-                                            wait_time wait = forever);
-
     /* For administrators: ends the hold with this id, which who returned.  Throws as bowline_break:
      * BUSY if that hold has ended. */
     void break_hold(const std::string &name, std::uint64_t id)

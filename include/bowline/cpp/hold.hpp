@@ -135,12 +135,8 @@ class [[nodiscard]] hold {
 
     /* mode.hpp: BOWLINE_EXCLUSIVE, BOWLINE_SHARED or BOWLINE_PERMITS, and its changes. */
     [[nodiscard]] std::uint32_t mode() const noexcept;
-    /* See election.hpp. */
-    void announce(const std::string &text);
-    void withdraw();
-
-    void               downgrade();
-    [[nodiscard]] bool upgrade();
+    void                        downgrade();
+    [[nodiscard]] bool          upgrade();
 
     /* From now on a release gives the lock to the next at once, whatever terms::once and at_least
      * say: the work failed.  Throws USAGE (empty), FORKED.  Any thread. */
@@ -193,7 +189,6 @@ class [[nodiscard]] hold {
      * released meanwhile.  start_release leaves the hold empty unless it throws.  Throws USAGE
      * (empty), NOMEM, FORKED.  One thread. */
     operation<void> start_extend();
-    operation<void> start_announce(const std::string &text);
     operation<void> start_downgrade();
     operation<void> start_upgrade(); /* throws BUSY at its finish() */
     operation<void> start_yield(wait_time wait = forever);

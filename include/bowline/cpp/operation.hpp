@@ -10,7 +10,6 @@
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
-#include <bowline/election.h>
 
 #include <chrono>
 #include <cstdint>
@@ -38,9 +37,6 @@ template <class Result> struct operation_end {
             bowline_holder seen{};
             seen.size = sizeof seen;
             (void)bowline_who_finish(&seen, handle, nullptr); /* likewise */
-        } else if constexpr (std::is_same_v<Result, bowline_leader>) {
-            bowline_leader seen = BOWLINE_LEADER_INIT;
-            (void)(bowline_observe_finish(&seen, handle, nullptr) == BOWLINE_OK); /* likewise */
         } else {
             (void)bowline_finish(handle, nullptr); /* likewise */
         }
@@ -49,15 +45,15 @@ template <class Result> struct operation_end {
 
 } /* namespace detail */
 
-/* An acquire (operation<hold>), a who (operation<bowline_holder>), an observe
- * (operation<bowline_leader>), or an announce, extend, yield or release (operation<void>) under way.  The destructor cancels it, and releases what it may have acquired.
+/* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend, yield or release
+ * (operation<void>) under way.  The destructor cancels it, and releases what it may have acquired.
  * It can be moved, not copied.
  *
  * done, wait and cancel: Any thread, also at the same time.  None of them may overlap with finish
  * or follow it.  To cancel from another thread: wait() in this one, join the other, then finish. */
 template <class Result> class [[nodiscard]] operation {
     static_assert(std::is_same_v<Result, hold> || std::is_same_v<Result, bowline_holder> ||
-                  std::is_same_v<Result, bowline_leader> || std::is_same_v<Result, void>);
+                  std::is_same_v<Result, void>);
 
   public:
     operation() noexcept = default;
@@ -130,10 +126,6 @@ template <class Result> class [[nodiscard]] operation {
             bowline_holder seen{};
             seen.size = sizeof seen;
             detail::call(bowline_who_finish, &seen, ended.handle_.release());
-            return seen;
-        } else if constexpr (std::is_same_v<Result, bowline_leader>) {
-            bowline_leader seen = BOWLINE_LEADER_INIT;
-            detail::call(bowline_observe_finish, &seen, ended.handle_.release());
             return seen;
         } else {
             detail::call(bowline_finish, ended.handle_.release());

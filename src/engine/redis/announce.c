@@ -53,14 +53,14 @@ static bool write_announcement(bwl_session *session, bwl_request *request)
                  .text = request->number == WITHDRAWS || !announced->is_on ? NULL : announced->text,
     };
 
-    if (request->route.asking && !bwl_redis_write_asking(session))
-        return false;
-    request->flight.replies_to_skip = request->route.asking;
     if (!bwl_resp_stream_reserve(&session->link.conn, BWL_ELECTION_SIZE_MAX, &writer))
         return false;
     bwl_queue_value_write(value, session->push.id, request->token);
+    request->flight.replies_to_skip = request->route.asking;
+    request->flight.offset          = session->link.conn.stream.written;
+    if (request->route.asking)
+        bwl_resp_write(&writer, "ASKING");
     bwl_announce_write(&writer, &args);
-    request->flight.offset = session->link.conn.stream.written;
     bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
@@ -137,16 +137,23 @@ bool bwl_redis_announce(bwl_engine_lock *lock, const char *text)
     return session == NULL || !bwl_session_submit(session, &request);
 }
 
+/* A NO that ends no hold comes of an upgrade or a downgrade under way: its reply repeats it. */
 int bwl_redis_announced_status(const bwl_engine_lock *lock, bwl_fault *fault)
 {
     const bwl_redis_announced *announced = bwl_redis_lock_of(lock)->announced;
+    bwl_status                 status    = BWL_STATUS_REFUSED;
 
     if (announced == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    if (announced->is_unknown)
-        return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why, "%s: %s", lock->name,
-                                lock->why.text);
-    return bwl_redis_query_status(lock, announced->answer, fault);
+    if (announced->answer == BWL_YES)
+        return BWL_OK;
+    if (announced->is_unknown || announced->answer == BWL_NO)
+        status = BWL_STATUS_UNKNOWN;
+    else if (announced->answer == BWL_NOT_SENT)
+        status = BWL_STATUS_UNREACHABLE;
+    return bwl_fail_because(fault, status, &lock->why, "%s: %s", lock->name,
+                            announced->answer == BWL_NO ? "its mode is being changed"
+                                                        : lock->why.text);
 }
 
 /* A hold that others share leads nobody. */

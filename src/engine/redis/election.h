@@ -6,6 +6,9 @@
 #include "engine/election.h"
 #include "engine/redis/redis.h"
 
+typedef struct bwl_redis_announced bwl_redis_announced;
+typedef struct bwl_redis_observer  bwl_redis_observer;
+
 /* ---- announce.c */
 
 /* See bwl_election. */

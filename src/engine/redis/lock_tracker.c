@@ -23,7 +23,6 @@
  * of the key is left.
  */
 #include "core/text.h"
-#include "engine/redis/election.h"
 #include "engine/redis/redis.h"
 #include "engine/redis/shown_hold.h"
 #include "engine/redis/topology/cluster.h"
@@ -230,7 +229,6 @@ static void lose_pushes(bwl_session *session, bwl_engine_lock *lock, const void 
 void bwl_redis_on_pushes_lost(bwl_session *session)
 {
     bwl_redis_for_each_lock(session, NULL, lose_pushes);
-    bwl_redis_observe_lost(session);
 }
 
 /* This node is unreachable, and its slots may have moved: revalidates at the other nodes. */

@@ -18,11 +18,9 @@
  * A leader whose fence is below one that was seen is not shown: another server has older data.
  */
 #include "base/fault.h"
-#include "core/text.h"
 #include "engine/redis/election.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/wire/election.h"
-#include "protocol/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -346,6 +346,12 @@ void bwl_redis_close(bwl_host *host)
 
 /* ---- the callbacks of sessions --------------------------------------------------------------- */
 
+static void on_pushes_lost(bwl_session *session)
+{
+    bwl_redis_on_pushes_lost(session);
+    bwl_redis_observe_lost(session);
+}
+
 static void on_change(bwl_session *session)
 {
     set_timer(bwl_redis_of(session->host));
@@ -355,8 +361,8 @@ static void on_change(bwl_session *session)
 #define LOCK_CALLBACKS                                                                      \
     .name_client = bwl_redis_name_client, .write_client_info = bwl_redis_write_client_info, \
     .on_ready = bwl_redis_on_ready, .on_restarted = bwl_redis_on_restarted,                 \
-    .on_pushes_lost = bwl_redis_on_pushes_lost, .on_down = bwl_redis_on_down,               \
-    .on_change = on_change, .is_needed = bwl_redis_is_needed, .on_push = bwl_redis_on_push, \
+    .on_pushes_lost = on_pushes_lost, .on_down = bwl_redis_on_down, .on_change = on_change, \
+    .is_needed = bwl_redis_is_needed, .on_push = bwl_redis_on_push,                         \
     .on_other_push = bwl_redis_observe_push, .on_key_changed = bwl_redis_on_key_changed,    \
     .write_goodbye = bwl_redis_write_goodbye
 
@@ -438,7 +444,7 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     REDIS_ENGINE(scheme_),                                                         \
         .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,          \
         .break_seen = bwl_redis_force_release, .broken = bwl_redis_force_released, \
-        .passing = &bwl_redis_passing, .election = &bwl_redis_election,            \
+        .passing = &bwl_redis_passing, .view.election = &bwl_redis_election,       \
         .view.ask_breaker = bwl_redis_ask_breaker_of, .view.breaker = bwl_redis_breaker_of
 
 #define SERVER_ENGINE(scheme_)                                                       \

@@ -12,8 +12,7 @@
  *      holders.c       finds all holders
  *      listing.c       lists the held names
  *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
- *      announce.c      what the holder of a lock announces; observe.c  observes who leads
- *      update.c        one optimistic update
+ *      update.c        one optimistic update; announce.c, observe.c: see election.h
  */
 #pragma once
 
@@ -28,9 +27,7 @@ typedef struct bwl_redis_query {
     void            *item;       /* of a list */
 } bwl_redis_query;
 
-typedef struct bwl_redis_holders   bwl_redis_holders;
-typedef struct bwl_redis_announced bwl_redis_announced;
-typedef struct bwl_redis_observer  bwl_redis_observer;
+typedef struct bwl_redis_holders bwl_redis_holders;
 
 /* A lock's registration in the server's queue, see waiters.c. */
 typedef struct bwl_redis_waiting {
@@ -56,18 +53,18 @@ typedef struct bwl_redis_shown {
 
 /* The engine's part of a lock.  Its key is computed from its name when a command is written. */
 typedef struct bwl_redis_lock {
-    bwl_route              route; /* first: see router.h */
-    bwl_engine_lock       *lock;
-    struct bwl_redis_lock *previous; /* in the client's list */
-    struct bwl_redis_lock *next;
-    bwl_redis_query       *queries;   /* one for each server; NULL: no query yet */
-    bwl_redis_holders     *holders;   /* all of them: holders.c; NULL: no query yet */
-    bwl_passed_hold       *passed;    /* what it adopts; NULL: it does not */
-    bwl_redis_announced   *announced; /* what its holder announces; NULL: nothing yet */
-    bwl_redis_observer    *observer;  /* NULL: it does not observe who leads */
-    bool                   is_alone;  /* do not batch: it was refused, or has to be sent alone */
-    bwl_redis_waiting      waiting;
-    bwl_redis_shown        shown;
+    bwl_route                   route; /* first: see router.h */
+    bwl_engine_lock            *lock;
+    struct bwl_redis_lock      *previous; /* in the client's list */
+    struct bwl_redis_lock      *next;
+    bwl_redis_query            *queries;   /* one for each server; NULL: no query yet */
+    bwl_redis_holders          *holders;   /* all of them: holders.c; NULL: no query yet */
+    bwl_passed_hold            *passed;    /* what it adopts; NULL: it does not */
+    struct bwl_redis_announced *announced; /* what its holder announces; NULL: nothing yet */
+    struct bwl_redis_observer  *observer;  /* NULL: it does not observe who leads */
+    bool              is_alone; /* do not batch: it was refused, or has to be sent alone */
+    bwl_redis_waiting waiting;
+    bwl_redis_shown   shown;
 } bwl_redis_lock;
 
 /* One entry of the registry: a lock that a push may name. */
@@ -87,13 +84,13 @@ typedef struct bwl_waiter_registry {
 typedef struct bwl_redis_seen bwl_redis_seen;
 
 typedef struct bwl_redis {
-    bwl_router          router; /* first: session->owner_data points to it */
-    bwl_redis_lock     *locks;  /* newest first */
-    bwl_waiter_registry waiters;
-    bwl_redis_seen     *seen;       /* NULL: none yet */
-    bwl_redis_observer *observers;  /* under way */
-    bool                was_broken; /* a hold was: the note about it outlives this client */
-    char                id[BWL_QUEUE_SESSION_SIZE + 1]; /* "": not generated yet */
+    bwl_router                 router; /* first: session->owner_data points to it */
+    bwl_redis_lock            *locks;  /* newest first */
+    bwl_waiter_registry        waiters;
+    bwl_redis_seen            *seen;       /* NULL: none yet */
+    struct bwl_redis_observer *observers;  /* under way */
+    bool                       was_broken; /* a hold was: the note about it outlives this client */
+    char                       id[BWL_QUEUE_SESSION_SIZE + 1]; /* "": not generated yet */
 } bwl_redis;
 
 static inline bwl_redis *bwl_redis_of(const bwl_host *host)

@@ -4,8 +4,9 @@
  *
  * docs/reference/wire.md has all keys, values and messages.  Beside the key L of the lock there are
  * its queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, who shares it, L:bwl.h, what its
- * holder announces, L:bwl.v (election.h), and one counter of fences for all locks of a database, or of a slot of a cluster.  If L has no hash tag
- * (a template without braces), L is the hash tag of these keys: {L}:bwl.q.
+ * holder announces, L:bwl.v (election.h), and one counter of fences for all locks of a database, or
+ * of a slot of a cluster.  If L has no hash tag (a template without braces), L is the hash tag of
+ * these keys: {L}:bwl.q.
  */
 #pragma once
 

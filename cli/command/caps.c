@@ -87,7 +87,7 @@ static void write_text(const caps *c)
                              ? "bowline hold --ticket passes the lock on to another client"
                              : words_of("none: %s", c->why_no_ticket).text);
     write_line("election", c->why_no_election == NULL
-                               ? "bowline elect announces who leads, bowline observe shows it"
+                               ? "bowline elect runs on one host, bowline observe shows which"
                                : words_of("none: %s", c->why_no_election).text);
     if (c->lease_ms == 0)
         write_line("lease", "none");

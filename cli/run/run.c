@@ -167,8 +167,6 @@ static int start(job *j, failure *reterr)
         (void)bowline_hold_set_command(j->others.holds[i], j->child.pid,
                                        NULL); /* (void): likewise */
     j->loop.other_fd = j->child.exec_fd;
-    if (j->election.is_on)
-        elect_announce(j);
     return 0;
 }
 

@@ -271,6 +271,8 @@ static void check_start(job *j)
     json_send();
     if (j->options.verbose)
         say_line("%s started, pid %d", j->options.command[0], (int)j->child.pid);
+    if (j->election.is_on)
+        elect_announce(j);
 }
 
 /* The command has stopped.  On a terminal bowline stops too, so that the shell gets control.  After

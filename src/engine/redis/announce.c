@@ -25,10 +25,11 @@ _Static_assert((int)BWL_ANNOUNCEMENT_MAX == (int)BWL_LEADER_TEXT_MAX, "the same 
 enum { ANNOUNCES = 0, WITHDRAWS = 1 }; /* the number of a request */
 
 struct bwl_redis_announced {
-    bool       is_on;      /* there is a text */
-    uint32_t   calls;      /* of the caller so far */
-    bwl_answer answer;     /* to the latest */
-    bool       is_unknown; /* it had no reply */
+    bool       is_on;                    /* there is a text */
+    uint32_t   calls;                    /* of the caller so far */
+    bwl_answer answer;                   /* to the latest */
+    bool       is_unknown;               /* it had no reply */
+    char       token[BWL_TOKEN_MAX + 1]; /* of the hold that announced last */
     char       text[BWL_ANNOUNCEMENT_MAX + 1];
 };
 
@@ -107,13 +108,17 @@ static const bwl_request_kind announcement_of_call = {
     .complete       = complete_call,
 };
 
+/* A withdrawal is of what was announced last, whatever token the hold has now. */
 static bwl_request request_of(bwl_engine_lock *lock, const bwl_request_kind *kind, int64_t number)
 {
-    bwl_request request = {
-        .kind = kind, .lock = lock, .number = number, .use_eval = number == WITHDRAWS
+    bwl_redis_announced *announced = bwl_redis_lock_of(lock)->announced;
+    bwl_request          request   = {
+                   .kind = kind, .lock = lock, .number = number, .use_eval = number == WITHDRAWS
     };
 
-    memcpy(request.token, lock->hold.request.token, sizeof request.token);
+    if (number == ANNOUNCES)
+        memcpy(announced->token, lock->hold.request.token, sizeof announced->token);
+    memcpy(request.token, announced->token, sizeof request.token);
     return request;
 }
 

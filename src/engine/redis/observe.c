@@ -13,7 +13,7 @@
  * The pause after a look ends with the lease that it has seen, because a dead leader sends nothing;
  * and after QUIET_MS, so that a lost message, or a connection that has died in silence, costs no
  * more.  Without the subscription (the slot is just moving, or the user may not subscribe) it is
- * POLL_MS.  A look that fails is repeated for FAILING_MS.
+ * POLL_MS.  A look that fails is repeated for FAILING_MS, and then the caller is told.
  *
  * A leader whose fence is below one that was seen is not shown: another server has older data.
  */
@@ -218,21 +218,28 @@ static void look(bwl_redis_observer *o)
 
 /* ---- what causes a look ---------------------------------------------------------------------- */
 
+/* When there is something to do: a look, the end of the wait; while a look is in flight, the end of
+ * the time for which they may fail. */
+static bwl_ms deadline_of(const bwl_redis_observer *o)
+{
+    if (o->due_at != BWL_NEVER)
+        return bwl_ms_min(o->due_at, o->until);
+    return o->failing_since != 0 ? o->failing_since + FAILING_MS : BWL_NEVER;
+}
+
 bwl_ms bwl_redis_observe_deadline(const bwl_redis *redis)
 {
     bwl_ms at = BWL_NEVER;
 
     for (const bwl_redis_observer *o = redis->observers; o != NULL; o = o->next)
-        if (o->due_at != BWL_NEVER)
-            at = bwl_ms_min(at, bwl_ms_min(o->due_at, o->until));
+        at = bwl_ms_min(at, deadline_of(o));
     return at;
 }
 
-/* The oldest whose time has come.  An end may free others. */
-static bwl_redis_observer *take_due(bwl_redis *redis, bwl_ms now)
+static bwl_redis_observer *find_due(bwl_redis *redis, bwl_ms now)
 {
     for (bwl_redis_observer *o = redis->observers; o != NULL; o = o->next)
-        if (o->due_at != BWL_NEVER && now >= bwl_ms_min(o->due_at, o->until))
+        if (now >= deadline_of(o))
             return o;
     return NULL;
 }
@@ -242,8 +249,8 @@ void bwl_redis_observe_due(bwl_redis *redis)
     bwl_redis_observer *o;
     bwl_ms              now = redis->router.host->latest;
 
-    while ((o = take_due(redis, now)) != NULL) {
-        if (now >= o->until)
+    while ((o = find_due(redis, now)) != NULL) {
+        if (o->due_at == BWL_NEVER || now >= o->until)
             end(o);
         else
             look(o);
@@ -314,8 +321,7 @@ static int observed(const bwl_engine_lock *lock, bwl_leader *ret_leader, bwl_fau
     if (o == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (o->is_unknown)
-        return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why, "%s: %s", lock->name,
-                                lock->why.text);
+        return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why, "%s", lock->why.text);
     if (o->answer != BWL_YES)
         return bwl_redis_query_status(lock, o->answer, fault);
     if (!differs(o))

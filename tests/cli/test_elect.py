@@ -117,6 +117,21 @@ def test_leader_without_its_server_is_stopped_and_stands_again(place, start_redi
     place.let_go(leader)
 
 
+def test_signal_during_a_loss_ends_the_election(place, start_redis):
+    server = start_redis()
+    place.env["BOWLINE_URL"] = f"{server.url}?timeout=1s"
+    leader = elect(place, "job", "-t", "4s", "--status-fd", "1", command="trap '' TERM; exec sleep 1000")
+    seen = []
+    while "announced" not in seen:
+        seen.append(json.loads(leader.stdout.readline())["event"])
+    server.freeze()
+    while "lost" not in seen:
+        seen.append(json.loads(leader.stdout.readline())["event"])
+    leader.send_signal(signal.SIGTERM)
+    assert finish(place, leader) == 123 and "stands-again" not in leader.order and len(leader.fences()) == 1
+    server.thaw()
+
+
 def test_once_and_until_end_an_observer(place, redis):
     once = place.bowline("observe", "--once", "job")
     assert (once.returncode, once.stdout.split()[1:]) == (1, ["none", "job"])

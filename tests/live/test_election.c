@@ -124,9 +124,9 @@ static bowline_operation *start_waiting(void)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-static void observer_is_told_of_each_change_by_a_push(void **state)
+static void see_each_change(const place *p)
 {
-    begin(*state);
+    begin(p);
     must_see(start(), NULL, 0);
     bowline_operation *op    = start_waiting();
     bowline_hold      *hold  = must_lead("web-1:80");
@@ -152,7 +152,45 @@ static void observer_is_told_of_each_change_by_a_push(void **state)
     assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
 }
 
-ROWS(places, observer_is_told_of_each_change_by_a_push)
+TEST(observer_is_told_of_each_change_by_a_push)
+{
+    for (unsigned i = 0; i < COUNT_OF(places); i++) {
+        see_each_change(&places[i]);
+        assert_int_equal(end(state), 0);
+    }
+}
+
+/* Its client renews nothing, and another one waits. */
+TEST(leader_that_dies_is_over_with_its_lease)
+{
+    bowline_operation *next;
+    bowline_hold      *hold;
+    bowline_options    o = BOWLINE_OPTIONS_INIT;
+
+    begin(NULL);
+    o.url               = redis->tcp_url;
+    o.lease_ms          = 1000;
+    o.flags             = BOWLINE_NO_RENEW;
+    bowline_client *old = leading, *dies;
+    assert_status(BOWLINE_OK, bowline_open(&dies, &o, NULL), NULL);
+    leading               = dies;
+    hold                  = must_lead("dies");
+    leading               = old;
+    const uint64_t before = bowline_hold_fence(hold);
+    must_see(start(), "dies", before);
+    bowline_acquire_options waits = BOWLINE_ACQUIRE_INIT;
+    waits.wait_ms                 = BOWLINE_FOREVER;
+    assert_status(BOWLINE_OK, bowline_acquire_start(&next, leading, "x", &waits, NULL), NULL);
+    must_see(start(), NULL, before);
+    assert_true(bowline_hold_left_ms(hold) == 0);
+    bowline_operation *op = start();
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, next, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_announce(hold, "next", NULL), NULL);
+    must_see(op, "next", bowline_hold_fence(hold));
+    assert_true(bowline_hold_fence(hold) > before);
+    assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
+    bowline_close(dies);
+}
 
 /* What is left in the store of a hold that was exported, downgraded, or rests. */
 static void break_hold(void)
@@ -348,6 +386,17 @@ TEST(calls_that_are_wrong_say_so)
     assert_status(BOWLINE_OK, bowline_acquire(&shared, leading, "y", &o, NULL), NULL);
     assert_status(BOWLINE_USAGE, bowline_announce(shared, "a", NULL), NULL);
     assert_status(BOWLINE_OK, bowline_release(shared, NULL), NULL);
+    bowline_operation *first; /* it joins the hold in a group, whose members hand the lock over */
+    o         = (bowline_acquire_options)BOWLINE_ACQUIRE_INIT;
+    o.wait_ms = BOWLINE_FOREVER;
+    assert_status(BOWLINE_OK, bowline_acquire_start(&first, leading, "x", &o, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, first, NULL), NULL);
+    assert_status(BOWLINE_UNSUPPORTED, bowline_announce(hold, "a", NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
+    seen.seen = 0;
+    must_see(start(), NULL, seen.fence);
+    hold = must_lead("a");
     seen.size--;
     assert_status(BOWLINE_USAGE, bowline_observe(&seen, observing, "x", 0, NULL), NULL);
     seen.size++;

@@ -2,6 +2,7 @@
 
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
+#include "sim/load/elections.h"
 #include "sim/load/forked.h"
 #include "sim/load/periods.h"
 #include "sim/load/shares.h"
@@ -38,6 +39,8 @@ typedef struct activity {
     int                lost_fd; /* -1: not asked for */
     bool               was_cancelled;
     bool               had_ended; /* RELEASING: the hold, before */
+    bool               observes;  /* QUERYING: who leads */
+    uint64_t           fence;     /* RELEASING: of the hold */
 } activity;
 
 typedef struct loop {
@@ -208,6 +211,7 @@ static void begin_release(loop *c, activity *a)
     drop_claim(a);
     a->lost_fd   = -1;
     a->had_ended = bowline_hold_left_ms(a->hold) == 0;
+    a->fence     = bowline_hold_fence(a->hold);
     a->next_at   = INT64_MAX;
     c->program->counts->releases++;
     load_period_releases(c->program, a->hold, a->name);
@@ -232,6 +236,19 @@ static void begin_extend(loop *c, activity *a)
     if (has_begun(c, a, ACTIVITY_EXTENDING,
                   bowline_extend_start(&a->op, a->hold, load_extend_ms(c->program), &error),
                   &error))
+        a->next_at = cancel_at(c, 8, 100);
+    else
+        plan_hold(c, a);
+}
+
+/* It is finished as an extension. */
+static void begin_announce(loop *c, activity *a)
+{
+    bowline_error error = { 0 };
+
+    begin_call(c, a, "bowline_announce", 0);
+    if (has_begun(c, a, ACTIVITY_EXTENDING,
+                  load_announce(c->program, &a->op, a->hold, &a->call, &error), &error))
         a->next_at = cancel_at(c, 8, 100);
     else
         plan_hold(c, a);
@@ -308,11 +325,14 @@ static void begin_query(loop *c, activity *a)
     bowline_error error = { 0 };
 
     c->program->counts->queries++;
-    a->name = (unsigned)load_draw(c->program, c->program->plan.names);
-    begin_call(c, a, "bowline_who", 0);
-    if (has_begun(c, a, ACTIVITY_QUERYING,
-                  bowline_who_start(&a->op, c->program->client, load_lock_name(a->name), &error),
-                  &error))
+    a->name     = (unsigned)load_draw(c->program, c->program->plan.names);
+    a->observes = load_draws_observation(c->program);
+    begin_call(c, a, a->observes ? "bowline_observe" : "bowline_who", 0);
+    int status  = a->observes ? load_observe(c->program, &a->op, &a->call, &error)
+                              : bowline_who_start(&a->op, c->program->client,
+                                                  load_lock_name(a->name), &error);
+    a->limit_at = load_limit_ms(c->program, &a->call);
+    if (has_begun(c, a, ACTIVITY_QUERYING, status, &error))
         a->next_at = cancel_at(c, 8, 100);
     else
         become_idle(c, a);
@@ -322,7 +342,8 @@ static void end_query(loop *c, activity *a)
 {
     bowline_error  error  = { 0 };
     bowline_holder holder = { .size = sizeof holder };
-    int            status = bowline_who_finish(&holder, a->op, &error);
+    int            status = a->observes ? load_observed(c->program, a->op, &a->call, &error)
+                                        : bowline_who_finish(&holder, a->op, &error);
 
     end_call(c, a, status, &error);
     if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&
@@ -339,8 +360,10 @@ static void end_release(loop *c, activity *a)
 
     end_call(c, a, status, &error);
     load_check_release(c->program, status, a->had_ended);
-    if (status == BOWLINE_OK)
+    if (status == BOWLINE_OK) {
         load_period_released(c->program, a->name);
+        load_leads_no_more(a->name, a->fence);
+    }
     become_idle(c, a);
 }
 
@@ -398,7 +421,7 @@ static void fork_child(loop *c)
             all[i].hold = NULL; /* it belongs to the operation */
         if (a->state == ACTIVITY_ACQUIRING)
             all[i].acquire = a->op;
-        else if (a->state == ACTIVITY_QUERYING)
+        else if (a->state == ACTIVITY_QUERYING && !a->observes)
             all[i].who = a->op;
         else
             all[i].other = a->op;
@@ -452,6 +475,10 @@ static void hold_on(loop *c, activity *a)
         pass_on(c, a);
         return;
     }
+    if (load_draws_announcement(c->program, a->share)) {
+        begin_announce(c, a);
+        return;
+    }
     if (may_change(c, a) && load_draw(c->program, 4) == 0) {
         begin_change(c, a);
         return;
@@ -477,7 +504,7 @@ static void do_step(loop *c, activity *a)
             a->next_at = INT64_MAX;
         else if (load_has_ticket(c->program))
             import(c, a);
-        else if (load_draw(c->program, 16) == 0)
+        else if (load_draw(c->program, c->program->plan.elects ? 2 : 16) == 0)
             begin_query(c, a);
         else
             begin_acquire(c, a);

@@ -43,6 +43,7 @@ typedef struct load_plan {
     bool     is_beside;    /* others take these names with another protocol */
     bool     no_renewal;   /* every second hold is kept to its end */
     bool     has_breaks;   /* holds are broken */
+    bool     elects;       /* holds announce that they lead, and it observes: elections.h */
     bool     takes_several; /* acquires several names at once; a program with threads */
 } load_plan;
 

@@ -131,9 +131,14 @@ bool bwl_redis_announce(bwl_engine_lock *lock, const char *text)
         part->announced = calloc(1, sizeof *part->announced);
     if (part->announced == NULL)
         return true;
+    bool was_announced          = part->announced->token[0] != '\0';
     part->announced->is_on      = text != NULL;
     part->announced->answer     = BWL_NOT_SENT;
     part->announced->is_unknown = false;
+    if (text == NULL && !was_announced) {
+        part->announced->answer = BWL_YES;
+        return true;
+    }
     if (text != NULL)
         (void)snprintf(part->announced->text, sizeof part->announced->text, "%s", text);
     bwl_request request =

@@ -227,6 +227,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
                                .wait_ms    = settings->wait_ms,
                                .tries_max  = rules != NULL ? rules->tries_max : 0,
                                .replicas   = target.replicas,
+                               .sticky_ms  = settings->keep_ms,
     };
     ret_caps->why_no_ticket   = bwl_why_not_passed(engine, target.protocol, rules);
     ret_caps->why_no_election = bwl_why_no_election(engine, protocol);

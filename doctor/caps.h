@@ -43,6 +43,7 @@ typedef struct caps {
     const char *why_no_election;      /* a constant; NULL: a holder can announce that it leads */
     bool        renews;               /* that of the row, unless the URL has renew=off     */
     int64_t     lease_ms;             /* 0: no lease                                       */
+    int64_t     sticky_ms;            /* a released lock stays with its client; 0: not     */
     int64_t     wait_ms;              /* default wait; 0: one attempt; INT64_MAX: for ever */
     unsigned    tries_max;            /* 0: no limit but the wait                          */
     unsigned    replicas;             /* replicas that must have the lock before it counts */

@@ -390,6 +390,8 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "+wait");
         if (f->uses_push)
             add_words(r, "&" BWL_QUEUE_CHANNEL "*");
+        if (f->uses_push && target->client->host.settings.keep_ms > 0)
+            add_words(r, "+client|tracking +client|caching"); /* and +zcard, of every queue */
         if (strcmp(f->name, "redisson") == 0)
             add_redisson(r, target, wanted->before_7);
         if (config->database != 0)

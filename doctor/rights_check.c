@@ -42,8 +42,8 @@ static const char *const forms[] = {
 /* clang-format on */
 
 /* Commands that cannot be sent in a transaction. */
-static const char *const not_sent[] = { "client|tracking", "info",  "select", "watch",
-                                        "unwatch",         "multi", "exec" };
+static const char *const not_sent[] = { "client|tracking", "client|caching", "info",  "select",
+                                        "watch",           "unwatch",        "multi", "exec" };
 
 enum {
     FORMS     = sizeof forms / sizeof forms[0],

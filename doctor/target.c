@@ -42,7 +42,7 @@ static void add_redis(doctor_target *target)
 int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
                        bwl_fault *fault)
 {
-    const bwl_settings asked  = { .lease_ms = lease_ms };
+    const bwl_settings asked  = { .lease_ms = lease_ms, .sticks = true };
     doctor_target      target = { .client = NULL };
     int status = bwl_shard_open(&target.client, bwl_engines, &asked, false, url, fault);
 

@@ -5,6 +5,9 @@
  * same scripts, which separates the cost of the server from ours. There are two clients, each
  * driven by its own thread; they change roles after each sample. The pause before the release is
  * long enough for the other to enqueue, and varies.
+ *
+ * Arrival: from the call of an acquire to its return, of a lock that another client keeps after its
+ * release; compared with a hand-over.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +23,8 @@ enum { SAMPLES = 100, BRIEF_SAMPLES = 10, TURN = 10, PAUSE_US = 1000, ROUND_TRIP
 
 typedef struct pair_of_clients {
     bench_ours    sides[2];
-    bowline_hold *hold; /* of sides[holder] */
+    bench_ours    keeper; /* of another name; no client: none is needed */
+    bowline_hold *hold;   /* of sides[holder] */
     unsigned      holder;
     int64_t       pause_us;
     uint64_t      random;
@@ -80,6 +84,26 @@ static int hand_over(void *arg, int64_t *ret_ns, bench_failure *reterr)
     return w.status < 0 ? -1 : 0;
 }
 
+static int arrive(void *arg, int64_t *ret_ns, bench_failure *reterr)
+{
+    pair_of_clients *p = arg;
+    bowline_error    error;
+    bowline_hold    *hold;
+
+    if (bench_ours_pair(&p->keeper, reterr) < 0)
+        return -1;
+    pause_a_while(p);
+    int64_t began  = bench_now_ns();
+    int     status = bowline_acquire(&hold, p->sides[0].client, p->keeper.name,
+                                     BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
+    *ret_ns        = bench_now_ns() - began;
+    if (status < 0)
+        return bench_ours_failed("bowline_acquire", &error, reterr);
+    if (bowline_release(hold, &error) < 0)
+        return bench_ours_failed("bowline_release", &error, reterr);
+    return 0;
+}
+
 static int ping(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     pair_of_clients *p = arg;
@@ -133,14 +157,16 @@ static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_failure *reter
 static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
                    bench_result *ret_result, bench_failure *reterr)
 {
-    const bench_duel duel = {
-        .name    = measure->name,
-        .ours    = { .timed = hand_over, .arg = p },
-        .theirs  = { .timed = measure->count == 0 ? ping : hand_over_by_hiredis, .arg = p },
-        .rounds  = b->settings.rounds,
-        .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
-        .turn    = TURN,
-        .batch   = 1
+    bool             is_arrival = p->keeper.client != NULL;
+    bench_timed_step other      = measure->count == 0 ? ping : hand_over_by_hiredis;
+    const bench_duel duel       = {
+              .name    = measure->name,
+              .ours    = { .timed = is_arrival ? arrive : hand_over, .arg = p },
+              .theirs  = { .timed = is_arrival ? hand_over : other, .arg = p },
+              .rounds  = b->settings.rounds,
+              .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
+              .turn    = TURN,
+              .batch   = 1,
     };
     bowline_error error;
 
@@ -155,8 +181,16 @@ static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
     return 0;
 }
 
-int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
-                            bench_failure *reterr)
+static int open_keeper(bench_ours *ret_keeper, const char *url, bench_failure *reterr)
+{
+    int status = bench_ours_open(ret_keeper, bench_text_of("%s&sticky=10s", url).text, reterr);
+
+    ret_keeper->name = BENCH_NAME "-kept";
+    return status;
+}
+
+static int measure_with(bench *b, const bench_measure *measure, bool has_keeper,
+                        bench_result *ret_result, bench_failure *reterr)
 {
     pair_of_clients p = { .pause_us = PAUSE_US };
     bench_text      url;
@@ -175,11 +209,26 @@ int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result
     if (bench_ours_open(&p.sides[0], url.text, reterr) == 0 &&
         bench_ours_open(&p.sides[1], url.text, reterr) == 0 &&
         bench_minimum_open(&p.minimum, port, BENCH_NAME, reterr) == 0 &&
-        bench_queue_open(&p.queue, port, reterr) == 0)
+        bench_queue_open(&p.queue, port, reterr) == 0 &&
+        (!has_keeper || open_keeper(&p.keeper, url.text, reterr) == 0))
         status = compare(b, measure, &p, ret_result, reterr);
+    if (has_keeper)
+        bench_ours_close(&p.keeper);
     bench_queue_close(&p.queue);
     bench_minimum_close(&p.minimum);
     for (unsigned i = 0; i < 2; i++)
         bench_ours_close(&p.sides[i]);
     return status;
+}
+
+int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
+                            bench_failure *reterr)
+{
+    return measure_with(b, measure, false, ret_result, reterr);
+}
+
+int bench_measure_arrival(bench *b, const bench_measure *measure, bench_result *ret_result,
+                          bench_failure *reterr)
+{
+    return measure_with(b, measure, true, ret_result, reterr);
 }

@@ -136,6 +136,46 @@
         .goal = needed, .query = QUEUE, .run = bench_measure_several,                       \
     }
 
+#define STICKY_MEASURE(where, place)                                                       \
+    {                                                                                      \
+        .name = "sticky-" where, .regime = place, .unit = BENCH_TIMES,                     \
+        .ours = PAIR_OURS ", with sticky=1s", .theirs = "the same without it",             \
+        .means = "A released lock stays with its client, and is acquired again without a " \
+                 "request ([why](../design/sticky.md)).",                                  \
+        .bound = BENCH_AT_MOST, .goal = 0.02, .query = QUEUE, .run = bench_measure_sticky, \
+    }
+
+#define ARRIVAL_MEASURE(where, place)                                                        \
+    {                                                                                        \
+        .name = "sticky-arrival-" where, .regime = place, .unit = BENCH_TIMES,               \
+        .ours   = "an acquire of a lock that another client keeps (sticky=)",                \
+        .theirs = "from release to the other's acquire, " QUEUE,                             \
+        .means  = "Four messages one after the other: the waiter's entry to the server, "    \
+                  "the push to the client that keeps the lock, its release, and the grant. " \
+                  "A hand-over is the last two.",                                            \
+        .bound = BENCH_AT_MOST, .goal = 2.2, .run = bench_measure_arrival,                   \
+    }
+
+#define LET_IN_MEASURE(readers, needed)                                                         \
+    {                                                                                           \
+        .name = "let-in-" #readers "-S", .regime = BENCH_SAME, .unit = BENCH_TIMES,             \
+        .ours   = "release of a writer while so many readers wait, " QUEUE,                     \
+        .theirs = "release while one exclusive waiter waits",                                   \
+        .means  = "The release lets in all readers at the head of the queue, up to 64, in one " \
+                  "command, and tells each of them.",                                           \
+        .bound = BENCH_AT_MOST, .goal = needed, .count = readers, .run = bench_measure_let_in,  \
+    }
+
+#define READERS_MEASURE(called, others, beside)                                            \
+    {                                                                                      \
+        .name = "readers-16" called, .regime = BENCH_FREE, .unit = BENCH_RATES,            \
+        .ours   = "16 clients share a name, pairs/s" beside ", " QUEUE,                    \
+        .theirs = "SET NX PX and compare-and-delete by hiredis, 16 names",                 \
+        .means  = "Readers of one name do not wait for each other, however many hold it.", \
+        .bound = BENCH_AT_LEAST, .goal = 0.8, .threads = 16, .count = others,              \
+        .run = bench_measure_readers,                                                      \
+    }
+
 #define REDLOCK_MEASURE(called, dead, how)                                                   \
     {                                                                                        \
         .name = "redlock-" called, .regime = BENCH_PROXY, .unit = BENCH_TIMES,               \
@@ -269,6 +309,26 @@ const bench_measure bench_measures[] = {
     SHARED_MEASURE("S", BENCH_SAME),
     SEVERAL_MEASURE("P", BENCH_PROXY, 0.15),
     SEVERAL_MEASURE("S", BENCH_SAME, 0.8),
+    STICKY_MEASURE("P", BENCH_PROXY),
+    STICKY_MEASURE("X", BENCH_CROSS),
+    LET_IN_MEASURE(1, 1.8),
+    LET_IN_MEASURE(8, 3.5),
+    LET_IN_MEASURE(64, 20.0),
+    READERS_MEASURE("", 0, ""),
+    READERS_MEASURE("-1000", 1000, " beside 1,000 that hold it"),
+    {
+        .name   = "permits-1000",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_HAND_OVERS,
+        .ours   = "hand-overs of 4 permits per second among 1,000 waiters, " QUEUE,
+        .theirs = "among 16",
+        .means  = "A waiter that gets a permit releases it at once, and waits again behind all "
+                  "others: their number must not matter much.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.8,
+        .count  = 1000,
+        .run    = bench_measure_permits,
+    },
     REDLOCK_MEASURE("slow", 0, "30 times as far"),
     REDLOCK_MEASURE("dead", 1, "dead"),
     COUNTER_MEASURE(1, 1.5),
@@ -354,6 +414,8 @@ const bench_measure bench_measures[] = {
     HAND_OVER_MEASURE("P", BENCH_PROXY, 1.1),
     HAND_OVER_MEASURE("X", BENCH_CROSS, 1.25),
     HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
+    ARRIVAL_MEASURE("P", BENCH_PROXY),
+    ARRIVAL_MEASURE("X", BENCH_CROSS),
     HAND_OVER_LEAST_MEASURE("X", BENCH_CROSS, 1.05),
     HAND_OVER_LEAST_MEASURE("S", BENCH_SAME, 1.05),
     TAKEOVER_MEASURE("takeover", 0),

@@ -3,7 +3,8 @@
  * nowait-P, -X: the same without waiting for the release; beside-100000-S: the same on a server on
  * which many other locks are held, compared with an empty server; shared-P, -S: the pair of a
  * client that shares a lock with nobody, compared with an exclusive pair; several-P, -S: several
- * names at once, compared with one after the other.
+ * names at once, compared with one after the other; sticky-P, -X: the pair of a client that keeps
+ * released locks, compared with one that does not.
  *
  * Through the delay proxy the number of round trips decides, so it is compared with two PINGs. On
  * one CPU the length of the code path decides, on two CPUs the wake-ups; there it is compared with
@@ -145,19 +146,6 @@ enum { NAMES = 8 };
 static const char *const names[NAMES] = { "bench-1", "bench-2", "bench-3", "bench-4",
                                           "bench-5", "bench-6", "bench-7", "bench-8" };
 
-static int shared_pair(void *arg, bench_failure *reterr)
-{
-    const bench_ours *ours = arg;
-    bowline_hold     *hold;
-    bowline_error     error;
-
-    if (bowline_acquire(&hold, ours->client, ours->name, BOWLINE_ACQUIRE(.mode = BOWLINE_SHARED),
-                        &error) < 0)
-        return bench_ours_failed("bowline_acquire", &error, reterr);
-    return bowline_release(hold, &error) < 0 ? bench_ours_failed("bowline_release", &error, reterr)
-                                             : 0;
-}
-
 static int all_together(void *arg, bench_failure *reterr)
 {
     const bench_ours *ours = arg;
@@ -186,8 +174,9 @@ static int one_by_one(void *arg, bench_failure *reterr)
     return 0;
 }
 
-/* Both sides are the library, each with a client of its own. */
-static int fight_self(bench *b, const bench_measure *measure, bench_duel *duel,
+/* Both sides are the library, each with a client and a name of its own.  `more`: options of the
+ * first one. */
+static int fight_self(bench *b, const bench_measure *measure, const char *more, bench_duel *duel,
                       bench_result *ret_result, bench_failure *reterr)
 {
     bench_ours ours   = { 0 };
@@ -198,9 +187,10 @@ static int fight_self(bench *b, const bench_measure *measure, bench_duel *duel,
     if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
     url = bench_text_of("%.200s?%s", url.text, measure->query);
-    if (bench_ours_open(&ours, url.text, reterr) < 0 ||
+    if (bench_ours_open(&ours, bench_text_of("%s%s", url.text, more).text, reterr) < 0 ||
         bench_ours_open(&theirs, url.text, reterr) < 0)
         goto out;
+    ours.name = BENCH_NAME "-ours";
     set_up(duel, b, measure);
     duel->ours.arg   = &ours;
     duel->theirs.arg = &theirs;
@@ -214,9 +204,9 @@ out:
 int bench_measure_shared(bench *b, const bench_measure *measure, bench_result *ret_result,
                          bench_failure *reterr)
 {
-    bench_duel duel = { .ours.step = shared_pair, .theirs.step = bench_ours_pair };
+    bench_duel duel = { .ours.step = bench_ours_shared_pair, .theirs.step = bench_ours_pair };
 
-    return fight_self(b, measure, &duel, ret_result, reterr);
+    return fight_self(b, measure, "", &duel, ret_result, reterr);
 }
 
 int bench_measure_several(bench *b, const bench_measure *measure, bench_result *ret_result,
@@ -224,5 +214,13 @@ int bench_measure_several(bench *b, const bench_measure *measure, bench_result *
 {
     bench_duel duel = { .ours.step = all_together, .theirs.step = one_by_one };
 
-    return fight_self(b, measure, &duel, ret_result, reterr);
+    return fight_self(b, measure, "", &duel, ret_result, reterr);
+}
+
+int bench_measure_sticky(bench *b, const bench_measure *measure, bench_result *ret_result,
+                         bench_failure *reterr)
+{
+    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_ours_pair };
+
+    return fight_self(b, measure, "&sticky=1s", &duel, ret_result, reterr);
 }

@@ -17,10 +17,11 @@
 #include "bench/harness/rounds.h"
 #include "bench/measure/measure.h"
 #include "bench/sides/hiredis_minimum.h"
-#include "bench/sides/ours.h"
 #include "engine/redis/wire/key.h"
 
-#define LEASE "300ms"
+#define LEASE         "300ms"
+
+#define TAKEOVER_NAME "bench-takeover"
 
 enum {
     SAMPLES       = 5, /* in a round */
@@ -52,7 +53,7 @@ static int start(scene *s, bench_driver *driver, unsigned number)
     const char *const words[] = { s->program, NULL };
     bench_driver_plan plan    = { .words  = words,
                                   .word   = BENCH_QUEUE_QUERY "&lease=" LEASE,
-                                  .name   = BENCH_NAME,
+                                  .name   = TAKEOVER_NAME,
                                   .port   = s->b->server.port,
                                   .number = number };
 
@@ -187,9 +188,9 @@ int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result 
 
     if (bench_use_server(b, measure->regime, &url, reterr) < 0 ||
         bench_driver_find_ours(s.program, reterr) < 0 ||
-        bench_minimum_open(&s.minimum, b->server.port, BENCH_NAME, reterr) < 0)
+        bench_minimum_open(&s.minimum, b->server.port, TAKEOVER_NAME, reterr) < 0)
         return -1;
-    size_t size = bwl_key_write(key, NULL, BENCH_NAME, strlen(BENCH_NAME));
+    size_t size = bwl_key_write(key, NULL, TAKEOVER_NAME, strlen(TAKEOVER_NAME));
     s.pttl      = bench_text_of("PTTL %.*s", (int)size, key);
     status      = measure_scene(&s, measure, ret_result, reterr);
     bench_driver_end(&s.holder);

@@ -44,23 +44,30 @@ void bench_ours_close(bench_ours *ours)
     ours->client = NULL;
 }
 
-static int pair(const bench_ours *ours, int (*release)(bowline_hold *, bowline_error *),
-                const char *call, bench_failure *reterr)
+static int pair(const bench_ours *ours, const bowline_acquire_options       *options,
+                int (*release)(bowline_hold *, bowline_error *), const char *call,
+                bench_failure *reterr)
 {
     bowline_hold *hold;
     bowline_error error;
 
-    if (bowline_acquire(&hold, ours->client, ours->name, NULL, &error) < 0)
+    if (bowline_acquire(&hold, ours->client, ours->name, options, &error) < 0)
         return bench_ours_failed("bowline_acquire", &error, reterr);
     return release(hold, &error) < 0 ? bench_ours_failed(call, &error, reterr) : 0;
 }
 
 int bench_ours_pair(void *arg, bench_failure *reterr)
 {
-    return pair(arg, bowline_release, "bowline_release", reterr);
+    return pair(arg, NULL, bowline_release, "bowline_release", reterr);
 }
 
 int bench_ours_pair_nowait(void *arg, bench_failure *reterr)
 {
-    return pair(arg, bowline_release_nowait, "bowline_release_nowait", reterr);
+    return pair(arg, NULL, bowline_release_nowait, "bowline_release_nowait", reterr);
+}
+
+int bench_ours_shared_pair(void *arg, bench_failure *reterr)
+{
+    return pair(arg, BOWLINE_ACQUIRE(.mode = BOWLINE_SHARED), bowline_release, "bowline_release",
+                reterr);
 }

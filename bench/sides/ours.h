@@ -30,6 +30,9 @@ int bench_ours_pair(void *arg, bench_failure *reterr);
 /* The same without waiting for the release. arg: bench_ours. */
 int bench_ours_pair_nowait(void *arg, bench_failure *reterr);
 
+/* The same of a lock that others may share. arg: bench_ours. */
+int bench_ours_shared_pair(void *arg, bench_failure *reterr);
+
 /* The failure of a call that should not fail here. */
 int bench_ours_failed(const char *call, const bowline_error *error, bench_failure *reterr);
 

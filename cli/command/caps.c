@@ -51,6 +51,7 @@ static void write_json(const caps *c)
     if (c->tries_max > 0)
         json_number("tries_max", c->tries_max);
     json_number("sync", c->replicas);
+    json_number("sticky_ms", c->sticky_ms);
     json_text("risk", c->risk[0] != '\0' ? c->risk : NULL);
     json_close('}');
 }
@@ -95,6 +96,12 @@ static void write_text(const caps *c)
         write_line("lease", words_of("%s, %s", words_of_duration(c->lease_ms).text,
                                      c->renews ? "renewed after a third of it" : "never renewed")
                                 .text);
+    if (c->sticky_ms > 0)
+        write_line("sticky",
+                   words_of("a program keeps a released lock for %s, until another client "
+                            "waits for it",
+                            words_of_duration(c->sticky_ms).text)
+                       .text);
     if (c->tries_max > 0)
         write_line("tries", words_of("%u (retry=)", c->tries_max).text);
     if (c->wait_ms > 0 && c->wait_ms != INT64_MAX)

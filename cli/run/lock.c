@@ -89,7 +89,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
     const settings *s       = &j->settings;
     words           program = program_of(j);
     uint32_t        renew   = j->options.no_renew ? BOWLINE_NO_RENEW : 0;
-    uint32_t        flags   = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN | renew;
+    uint32_t        flags   = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN | BOWLINE_NO_STICKY | renew;
     bowline_options options = {
         .size        = sizeof options,
         .url         = s->url,

@@ -23,7 +23,8 @@
  *     rejects a number below the greatest that it has seen (M. Kleppmann, "How to do distributed
  *     locking", 2016).  docs/explanation/guarantees.md says what each engine promises.
  *   - The hold is the owner, not the thread and not the process.  A second acquire of the same name
- *     by the same thread is BUSY or waits, like any other.
+ *     by the same thread is BUSY or waits, like any other.  bowline_hold_ref is for code that needs
+ *     a lock that its caller holds already.
  *   - After fork, the child must not use clients of its parent: every call returns FORKED and sends
  *     nothing.  The child opens a client of its own.
  *
@@ -112,6 +113,7 @@ enum {
     BOWLINE_NO_RENEW  = 1 << 0, /* do not renew: a hold ends with its lease                   */
     BOWLINE_NO_THREAD = 1 << 1, /* start no renewal thread: the caller dispatches (async.h)   */
     BOWLINE_NO_SPIN   = 1 << 2, /* do not busy-poll for a reply: sleep at once                */
+    BOWLINE_NO_STICKY = 1 << 3, /* keep no released lock, whatever sticky= in the URL says    */
 };
 
 enum {
@@ -141,7 +143,7 @@ typedef struct bowline_options {
      * each with options after a question mark, ?lease=30s&wait=1m: see bowline(7). */
     const char *url;
 
-    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN, or a sum of them. */
+    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN, BOWLINE_NO_STICKY, or a sum of them. */
     uint32_t flags;
 
     /* How long a dead holder blocks the others, on engines with a lease: BOWLINE_LEASE_MIN_MS ..
@@ -304,13 +306,14 @@ bowline_acquire_all(bowline_hold *ret_holds[], bowline_client *client, const cha
  * thread. */
 BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
 
-/* Releases the lock and frees `hold`, whatever the status.  If another thread of the client waits
- * for the name, it gets the lock, perhaps without a command to the store (turns= in bowline(7)).
- * With once_ms or at_least_ms nobody gets it before that time is over.
+/* Releases the lock and frees `hold`, whatever the status; if it has other references, only ends
+ * this one (bowline_hold_ref).  If another thread of the client waits for the name, it gets the
+ * lock, perhaps without a command to the store (turns= in bowline(7)).  With once_ms or at_least_ms
+ * nobody gets it before that time is over.
  * LOST: the hold had ended before, and another client may have held the lock; what is left of it in
  * the store is deleted without waiting for the reply.  UNKNOWN: no reply; the lock ends with its
- * lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends
- * with its lease.  FORKED: `hold` is not freed.  NULL: OK.
+ * lease at the latest.  UNREACHABLE, REFUSED, NOMEM: not released; it ends with its lease.  FORKED:
+ * `hold` is not freed.  NULL: OK.
  * Blocks for one reply (timeout= of the URL), and three times as long at most if the connection has
  * to be made again; with sync= up to 250 ms more.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
@@ -320,6 +323,23 @@ BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
  * first that was not OK, as bowline_release; the others are released all the same.  FORKED: none is
  * freed.  USAGE.  Blocks as bowline_release.  One thread. */
 BOWLINE_API int bowline_release_all(bowline_hold *holds[], size_t count, bowline_error *reterr);
+
+enum { BOWLINE_REFS_MAX = 65535 }; /* references to one hold */
+
+/* One more reference to a hold, for a function or a thread that needs the lock while its caller has
+ * it already: sends nothing and returns `hold`.  Each reference needs a release of its own, of any
+ * kind.  The release of the last one releases the lock.  A release of another one sends nothing,
+ * does not block, and is OK if the lock is ours: it stays held.  Once the lock is lost, each of
+ * them is LOST.
+ * Lease, fence, data, descriptors and the event of a loss belong to the hold, so the references
+ * share them; bowline_extend and bowline_hold_drop_rest apply to all.  What another reference does
+ * not expect is USAGE while there is more than one: yield, downgrade, upgrade and export.  A list
+ * for bowline_release_all may have the hold once for each reference.
+ * Calls that are "One thread." must not overlap on one hold, by whichever reference, except
+ * releases: with one reference for each thread, any thread may release its own at any time.
+ * NULL: `hold` is NULL, or has BOWLINE_REFS_MAX references, or is being yielded; or this process is
+ * a child that forked from the one of the client.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK bowline_hold *bowline_hold_ref(bowline_hold *hold);
 
 /* From now on a release of this hold, also by bowline_close, gives the lock to the next at once,
  * whatever once_ms and at_least_ms say: the work failed, and another may do it.  Sends nothing.

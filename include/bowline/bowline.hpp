@@ -42,6 +42,7 @@
 #include <bowline/cpp/election.hpp>
 #include <bowline/cpp/error.hpp>
 #include <bowline/cpp/hold.hpp>
+#include <bowline/cpp/holders.hpp>
 #include <bowline/cpp/listing.hpp>
 #include <bowline/cpp/named_mutex.hpp>
 #include <bowline/cpp/mode.hpp>

@@ -292,6 +292,8 @@ static bool has_own_place(const check_wait *wait)
 static void overtake(const check_wait *granted)
 {
     for (check_wait *w = check.waits; w != NULL; w = w->next) {
+        if (w->name == granted->name && w->process == granted->process && !has_own_place(w))
+            w->overtaken = 0; /* their place in the queue of the servers is a new one */
         if (w->name != granted->name || w->process == granted->process ||
             w->since + check.rules.order_ns >= granted->since ||
             w->until - check.rules.order_ns <= sim_now())
@@ -434,10 +436,10 @@ check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left)
     return hold;
 }
 
-void check_downgrades(check_hold *hold)
+void check_counts_as(check_hold *hold, unsigned weight, uint64_t fence)
 {
-    hold->share = (check_share){ .weight = 1 };
-    hold->fence = 0;
+    hold->share = (check_share){ .weight = weight };
+    hold->fence = fence;
 }
 
 /* The servers keep it for a little longer, and a heartbeat finds that it is over. */
@@ -521,13 +523,15 @@ bool check_is_relied_on(unsigned name)
     return false;
 }
 
-bool check_is_relied_on_since(unsigned name, int64_t since)
+unsigned check_permits_since(unsigned name, int64_t since)
 {
+    unsigned permits = 0;
+
     for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
         if (relies(hold) && hold->since <= since)
-            return true;
+            permits += hold->share.weight > 0 ? hold->share.weight : 1;
     }
-    return false;
+    return permits;
 }
 
 bool check_relies(const sim_process *process)

@@ -108,8 +108,8 @@ void check_wait_over(check_wait *wait);
 /* It has ended: from now on the process relies on the lock. */
 check_hold *check_granted(check_wait *wait, uint64_t fence, check_left left);
 
-/* It counts as shared from now on, by any number; its fence is not known yet. */
-void check_downgrades(check_hold *hold);
+/* It counts as shared by any number (weight 1) or exclusive (0) from now on.  fence 0: unknown. */
+void check_counts_as(check_hold *hold, unsigned weight, uint64_t fence);
 /* It ends max_ms after now at the latest; 0: it has no longest time. */
 void check_longest(check_hold *hold, int64_t max_ms);
 /* The library was asked again. */
@@ -119,8 +119,8 @@ void check_over(check_hold *hold);
 /* A hold was exported: the servers keep its lock until a time from `least` to `most`, by the clock
  * of the world, if it is not imported. */
 void check_passed_on(unsigned name, int64_t least, int64_t most);
-/* A process has relied on the lock since then. */
-bool check_is_relied_on_since(unsigned name, int64_t since);
+/* The permits on which processes have relied since then; an exclusive hold counts as one. */
+unsigned check_permits_since(unsigned name, int64_t since);
 /* The servers may keep the lock until then, and no process relies on it. */
 void check_rests(unsigned name, int64_t until);
 /* Some process relies on the lock now, or may import it; the process relies on some lock. */

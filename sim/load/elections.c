@@ -49,7 +49,8 @@ int load_announce(load_program *program, bowline_operation **ret_op, bowline_hol
 
 void load_leads_no_more(unsigned name, uint64_t fence)
 {
-    box.ended[name][box.count[name]++ % ENDED_MAX] = (ended){ .fence = fence, .at = sim_now() };
+    if (fence != 0)
+        box.ended[name][box.count[name]++ % ENDED_MAX] = (ended){ .fence = fence, .at = sim_now() };
 }
 
 static bowline_leader *seen_by(const load_program *program, unsigned name)

@@ -20,7 +20,7 @@ bool load_draws_observation(load_program *program);
 int load_announce(load_program *program, bowline_operation **ret_op, bowline_hold *hold,
                   load_call *call, bowline_error *reterr);
 
-/* A release was OK, of a hold with this fence. */
+/* A release was OK, of a hold with this fence; 0: it was not. */
 void load_leads_no_more(unsigned name, uint64_t fence);
 
 /* As bowline_observe_start and _finish, from what the program has seen of the name before. */

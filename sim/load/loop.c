@@ -38,9 +38,10 @@ typedef struct activity {
     check_share        share;
     int                lost_fd; /* -1: not asked for */
     bool               was_cancelled;
-    bool               had_ended; /* RELEASING: the hold, before */
-    bool               observes;  /* QUERYING: who leads */
-    uint64_t           fence;     /* RELEASING: of the hold */
+    bool               asks_for_all; /* QUERYING */
+    bool               observes;     /* QUERYING: who leads */
+    bool               had_ended;    /* RELEASING: the hold, before */
+    uint64_t           fence;        /* RELEASING: of the hold */
 } activity;
 
 typedef struct loop {
@@ -241,7 +242,6 @@ static void begin_extend(loop *c, activity *a)
         plan_hold(c, a);
 }
 
-/* It is finished as an extension. */
 static void begin_announce(loop *c, activity *a)
 {
     bowline_error error = { 0 };
@@ -270,16 +270,18 @@ static void begin_change(loop *c, activity *a)
     c->program->counts->extends++;
     begin_call(c, a, is_down ? "bowline_downgrade" : "bowline_upgrade", 0);
     a->call.also = BOWLINE_UNSUPPORTED;
-    int status   = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
-                           : bowline_upgrade_start(&a->op, a->hold, &error);
+    if (is_down && a->claim != NULL) /* now: time may pass within the call */
+        check_counts_as(a->claim, 1, 0);
+    int status = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)
+                         : bowline_upgrade_start(&a->op, a->hold, &error);
     if (!has_begun(c, a, ACTIVITY_CHANGING, status, &error)) {
+        if (is_down && a->claim != NULL)
+            check_counts_as(a->claim, 0, bowline_hold_fence(a->hold));
         plan_hold(c, a);
         return;
     }
     a->call.also = is_down ? 0 : BOWLINE_BUSY;
-    if (is_down && a->claim != NULL)
-        check_downgrades(a->claim);
-    a->next_at = cancel_at(c, 8, 100);
+    a->next_at   = cancel_at(c, 8, 100);
 }
 
 /* A hold whose mode is not known is released. */
@@ -325,12 +327,17 @@ static void begin_query(loop *c, activity *a)
     bowline_error error = { 0 };
 
     c->program->counts->queries++;
-    a->name     = (unsigned)load_draw(c->program, c->program->plan.names);
-    a->observes = load_draws_observation(c->program);
-    begin_call(c, a, a->observes ? "bowline_observe" : "bowline_who", 0);
+    a->name         = (unsigned)load_draw(c->program, c->program->plan.names);
+    a->asks_for_all = load_asks_for_all(c->program);
+    a->observes     = !a->asks_for_all && load_draws_observation(c->program);
+    begin_call(c, a,
+               a->observes       ? "bowline_observe"
+               : a->asks_for_all ? "bowline_holders"
+                                 : "bowline_who",
+               0);
     int status  = a->observes ? load_observe(c->program, &a->op, &a->call, &error)
-                              : bowline_who_start(&a->op, c->program->client,
-                                                  load_lock_name(a->name), &error);
+                              : (a->asks_for_all ? bowline_holders_start : bowline_who_start)(
+                                   &a->op, c->program->client, load_lock_name(a->name), &error);
     a->limit_at = load_limit_ms(c->program, &a->call);
     if (has_begun(c, a, ACTIVITY_QUERYING, status, &error))
         a->next_at = cancel_at(c, 8, 100);
@@ -338,18 +345,31 @@ static void begin_query(loop *c, activity *a)
         become_idle(c, a);
 }
 
+static void end_query_for_all(loop *c, activity *a)
+{
+    bowline_error  error                 = { 0 };
+    bowline_holder all[LOAD_HOLDERS_MAX] = { { .size = sizeof all[0] } };
+    int            count = bowline_holders_finish(all, LOAD_HOLDERS_MAX, a->op, &error);
+
+    end_call(c, a, count < 0 ? count : BOWLINE_OK, &error);
+    load_check_holders(c->program, &a->call, all, count);
+    become_idle(c, a);
+}
+
 static void end_query(loop *c, activity *a)
 {
     bowline_error  error  = { 0 };
     bowline_holder holder = { .size = sizeof holder };
-    int            status = a->observes ? load_observed(c->program, a->op, &a->call, &error)
-                                        : bowline_who_finish(&holder, a->op, &error);
+
+    if (a->asks_for_all) {
+        end_query_for_all(c, a);
+        return;
+    }
+    int status = a->observes ? load_observed(c->program, a->op, &a->call, &error)
+                             : bowline_who_finish(&holder, a->op, &error);
 
     end_call(c, a, status, &error);
-    if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&
-        !c->program->plan.is_beside && check_is_name_calm(a->name, a->call.since))
-        check_fail("who: %s: bowline_who found a foreign lock",
-                   sim_process_name(c->program->process));
+    load_check_who(c->program, &a->call, status, &holder);
     become_idle(c, a);
 }
 
@@ -360,10 +380,9 @@ static void end_release(loop *c, activity *a)
 
     end_call(c, a, status, &error);
     load_check_release(c->program, status, a->had_ended);
-    if (status == BOWLINE_OK) {
+    if (status == BOWLINE_OK)
         load_period_released(c->program, a->name);
-        load_leads_no_more(a->name, a->fence);
-    }
+    load_leads_no_more(a->name, status == BOWLINE_OK ? a->fence : 0);
     become_idle(c, a);
 }
 
@@ -521,13 +540,6 @@ static void do_step(loop *c, activity *a)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool is_readable(int fd)
-{
-    struct pollfd polled = { .fd = fd, .events = POLLIN };
-
-    return sim_poll(&polled, 1, 0) == 1;
-}
-
 static void take_event(loop *c, const bowline_event *event)
 {
     activity   *a    = event->data;
@@ -569,26 +581,16 @@ static void take_events(loop *c)
     }
 }
 
-/* The descriptor of the hold is readable exactly while bowline_hold_left_ms is 0.  Time passes
- * between two calls, so it is asked before and after. */
-static void check_lost_fd(loop *c, activity *a, bool was_lost, bool has_time)
-{
-    if (has_time ? was_lost : !is_readable(a->lost_fd))
-        check_fail("state: %s: the descriptor of a hold with %s left is %sreadable",
-                   sim_process_name(c->program->process), has_time ? "time" : "no time",
-                   has_time ? "" : "not ");
-}
-
 /* What is claimed, what is due, and what is late. */
 static void look_at(loop *c, activity *a)
 {
     if (a->claim != NULL) {
-        bool       was_lost = a->lost_fd >= 0 && is_readable(a->lost_fd);
+        bool       was_lost = a->lost_fd >= 0 && load_is_readable(a->lost_fd);
         check_left left     = load_left(c->program, a->hold);
         int64_t    now      = sim_clock_read(c->program->process, SIM_CLOCK_BOOT);
         check_until(a->claim, left);
         if (a->lost_fd >= 0)
-            check_lost_fd(c, a, was_lost, left.until > now);
+            load_check_lost_fd(c->program, a->lost_fd, was_lost, left.until > now);
         if (left.until <= now && a->next_at > load_own_ms(c->program))
             a->next_at = load_own_ms(c->program);
     }

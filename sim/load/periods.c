@@ -96,7 +96,7 @@ void load_period_acquired(const load_program *program, const load_call *call, in
     period *p = &w.periods[call->name];
 
     if (status == BOWLINE_DONE && check_excludes() &&
-        check_is_relied_on_since(call->name, call->since))
+        check_permits_since(call->name, call->since) > 0)
         check_fail("period: %s: lock %u is DONE, and a program holds it",
                    sim_process_name(program->process), call->name);
     if (status == BOWLINE_DONE && call->since > p->ends_at)

@@ -44,3 +44,48 @@ check_share load_draw_share(load_program *program, unsigned name, bowline_acquir
         .limit  = options->limit,
     };
 }
+
+/* ---- all holders ----------------------------------------------------------------------------- */
+
+bool load_asks_for_all(load_program *program)
+{
+    return program->plan.share_limit > 0 && load_draw(program, 2) == 0;
+}
+
+/* The permits of all; those whose limit is known were granted when they fitted. */
+static unsigned count_permits(const load_call *call, const bowline_holder all[], unsigned count)
+{
+    unsigned permits = 0, limited = 0, limit = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        bool is_alone = all[i].mode == BOWLINE_EXCLUSIVE;
+        permits += is_alone ? 1 : all[i].permits;
+        limited += all[i].limit > 0 ? all[i].permits : 0;
+        limit = all[i].limit > 0 ? all[i].limit : limit;
+        if (all[i].held != 1 || (is_alone && count > 1) || (!is_alone && all[i].sharers != 1))
+            check_fail("holders: lock %u is listed with %u holders that exclude each other",
+                       call->name, count);
+        if (!is_alone && (all[i].fence == 0 || all[i].fence != all[0].fence))
+            check_fail("holders: lock %u is listed with the fences %llu and %llu", call->name,
+                       (unsigned long long)all[0].fence, (unsigned long long)all[i].fence);
+    }
+    if (limited > limit)
+        check_fail("holders: lock %u is listed with %u permits, %u at most", call->name, limited,
+                   limit);
+    return permits;
+}
+
+void load_check_holders(const load_program *program, const load_call *call,
+                        const bowline_holder all[LOAD_HOLDERS_MAX], int count)
+{
+    const load_plan *plan = &program->plan;
+
+    if (count < 0 || count > LOAD_HOLDERS_MAX || !check_excludes() || plan->is_beside ||
+        plan->has_breaks || !check_is_name_calm(call->name, call->since))
+        return;
+    unsigned listed = count_permits(call, all, (unsigned)count);
+    unsigned used   = check_permits_since(call->name, call->since);
+    if (listed < used)
+        check_fail("holders: lock %u is listed with %u permits, and %u are in use", call->name,
+                   listed, used);
+}

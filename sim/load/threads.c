@@ -130,6 +130,19 @@ static void extend(worker *w)
     check_until(w->claim, load_left(w->program, w->hold));
 }
 
+static void query_all(worker *w)
+{
+    bowline_error  error                 = { 0 };
+    bowline_holder all[LOAD_HOLDERS_MAX] = { { .size = sizeof all[0] } };
+    const char    *name                  = load_lock_name(w->name);
+
+    begin(w, "bowline_holders", 0);
+    w->program->counts->queries++;
+    int count = bowline_holders(w->program->client, name, all, LOAD_HOLDERS_MAX, &error);
+    end(w, count < 0 ? count : BOWLINE_OK, &error);
+    load_check_holders(w->program, &w->call, all, count);
+}
+
 /* An administrator may break what the query finds. */
 static void query(worker *w)
 {
@@ -137,6 +150,10 @@ static void query(worker *w)
     bowline_holder holder = { .size = sizeof holder };
     const char    *name   = load_lock_name(w->name);
 
+    if (load_asks_for_all(w->program)) {
+        query_all(w);
+        return;
+    }
     begin(w, "bowline_who", 0);
     w->program->counts->queries++;
     int status = bowline_who(w->program->client, name, &holder, &error);

@@ -413,7 +413,8 @@ static void draw_servers(sim_deploy_plan *ret_servers, uint64_t *seed, sim_topol
 /* What the clients take their locks with. */
 typedef enum plan_mix {
     MIX_QUEUE = 1,
-    MIX_TURNS, /* each thread has its own place in the queue */
+    MIX_TURNS,  /* each thread has its own place in the queue */
+    MIX_STICKY, /* a released lock stays with its client */
     MIX_TOKEN,
     MIX_QUEUE_AND_TOKEN,
     MIX_REDISSON,
@@ -426,6 +427,7 @@ static const char *option_of(plan_mix mix, unsigned client)
     switch (mix) {
     case MIX_QUEUE: return "protocol=queue";
     case MIX_TURNS: return "turns=1";
+    case MIX_STICKY: return client % 3 == 2 ? "protocol=queue" : "sticky=1s";
     case MIX_TOKEN: return "protocol=token";
     case MIX_QUEUE_AND_TOKEN: return client % 2 == 0 ? "protocol=queue" : "protocol=token";
     case MIX_REDISSON: return "profile=redisson";
@@ -460,7 +462,7 @@ static void draw_urls(sim_plan *plan, uint64_t *seed)
         (void)snprintf(client->url, sizeof client->url, "%s%s%s%s", base, is_redlock ? "" : "?",
                        is_redlock ? "" : option_of(mix, i), sync);
         client->load.is_beside = mix == MIX_QUEUE_AND_TOKEN;
-        client->has_fence      = !is_redlock && mix <= MIX_TURNS;
+        client->has_fence      = !is_redlock && mix <= MIX_STICKY;
     }
 }
 

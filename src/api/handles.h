@@ -54,8 +54,15 @@ bwl_terms bwl_acquire_terms(const bwl_shard *shard, const bowline_acquire_option
 /* locked: waits for the end of an acquire; after a failure its lock is gone. */
 int bwl_end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr);
 
-/* locked: waits for the end of another operation on a hold; the lock of a release is gone. */
+/* locked: starts the release of one reference: of the hold, if it is the last one. */
+void bwl_start_release(bwl_operation *operation, bwl_lock *lock);
+
+/* locked: waits for the end of any other operation; after a release its handle is gone. */
 int bwl_end_other(bwl_operation *operation, bowline_error *reterr);
+
+/* locked: whether the hold may change for all that have a reference to it; `verb` is for the text.
+ * USAGE: there are several. */
+int bwl_check_only_reference(const bwl_lock *lock, const char *verb, bowline_error *reterr);
 
 /* locked: such an operation has been started for the caller, who will finish it. */
 void bwl_watch_on_hold(bowline_operation *op);

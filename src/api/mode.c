@@ -60,6 +60,9 @@ int bwl_check_change(const bwl_lock *lock, bwl_change change, bowline_error *ret
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "cannot %s %.60s: once_ms and at_least_ms are for an exclusive hold", verb,
                         lock->base.name);
+    int status = bwl_check_only_reference(lock, verb, reterr);
+    if (status < 0)
+        return status;
     if (hold->change.kind != 0 && hold->change.kind != change)
         return bwl_fail(
             reterr, BWL_STATUS_UNKNOWN,

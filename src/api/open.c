@@ -70,7 +70,7 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
     return bwl_check_lease(lock->shard, lease_ms, reterr);
 }
 
-enum { FLAGS = BOWLINE_NO_RENEW | BOWLINE_NO_THREAD | BOWLINE_NO_SPIN };
+enum { FLAGS = BOWLINE_NO_RENEW | BOWLINE_NO_THREAD | BOWLINE_NO_SPIN | BOWLINE_NO_STICKY };
 
 int bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr)
 {
@@ -86,13 +86,15 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         return status;
     if ((o.flags & ~(uint32_t)FLAGS) != 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "flags are BOWLINE_NO_RENEW, BOWLINE_NO_THREAD and BOWLINE_NO_SPIN");
+                        "flags are BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN and "
+                        "BOWLINE_NO_STICKY");
     bwl_settings asked = {
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,
         .max_hold_ms = o.max_hold_ms,
         .keeps       = (o.flags & BOWLINE_NO_THREAD) == 0,
         .spins       = (o.flags & BOWLINE_NO_SPIN) == 0,
+        .sticks      = (o.flags & BOWLINE_NO_STICKY) == 0,
     };
     if (o.on_log != NULL && (asked.log = bwl_log_new(o.on_log, o.log_data)) == NULL)
         return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");

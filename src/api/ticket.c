@@ -150,7 +150,9 @@ static int give_up(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "something is being done with %s already: finish that first",
                         lock->base.name);
-    int status = describe(&passed, lock, reterr);
+    int status = bwl_check_only_reference(lock, "export", reterr);
+    if (status == BOWLINE_OK)
+        status = describe(&passed, lock, reterr);
     if (status < 0)
         return status;
     (void)snprintf(ret_ticket, BOWLINE_TICKET_MAX,
@@ -176,7 +178,10 @@ static int check_hold(bwl_lock *lock, bowline_error *reterr)
     if (lock->base.hold.request.share.weight > 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "%s is shared: only an exclusive hold can be passed on", lock->base.name);
-    int status = describe(&passed, lock, reterr);
+    int status = bwl_check_only_reference(lock, "export", reterr);
+    if (status < 0)
+        return status;
+    status = describe(&passed, lock, reterr);
     explicit_bzero(&passed, sizeof passed);
     return status;
 }

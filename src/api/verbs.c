@@ -1,7 +1,7 @@
 /*
- * verbs.c -- acquire, extend, yield, change of mode, release: each is started, waited for and
- * finished.  A blocking call does the same three steps with the operation on the stack.  Then
- * releases without waiting, and their results.
+ * verbs.c -- acquire, extend, yield, change of mode: each is started, waited for and finished.  A
+ * blocking call does the same three steps with the operation on the stack.  (release.c: the
+ * blocking calls that release.)
  */
 #include "api/handles.h"
 #include "base/clock.h"
@@ -101,7 +101,7 @@ static int read_replies(bwl_shard *shard, bwl_ms now, bowline_error *reterr)
 /* `wait_ms` is the rest of the wait: below the wait of `w`, also below 0, if a connection came
  * first. */
 static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
-                      bowline_error *reterr)
+                      atomic_uint *name_pin, bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_ms        answer_ms = shard->host.settings.answer_ms;
@@ -116,6 +116,8 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
         status = bwl_end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
         status = bwl_keep_hold(ret_hold, reterr);
+    if (status == BOWLINE_OK)
+        bwl_lock_set_pin(bwl_lock_of(*ret_hold), name_pin);
     if (status == BOWLINE_BUSY && w->wait_ms > 0 && wait_ms <= 0)
         status = bwl_fail(reterr, BWL_STATUS_TIMEOUT,
                           "%s was held by other clients at the end of the wait", w->name);
@@ -127,6 +129,12 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     return status;
 }
 
+/* Whether the lock may come from another thread of this client, or from an earlier hold. */
+static bool may_join(const bwl_settings *settings, bwl_ms wait_ms)
+{
+    return settings->handoffs_max > 1 && (wait_ms > 0 || settings->keep_ms > 0);
+}
+
 /* A new shard connects before the acquire, so that there is one acquire: a try without a wait,
  * followed by one with a wait, could lose its position in the queue.  If the shard cannot connect
  * (perhaps the server's limit of connections is reached), the first shard acquires, with the rest
@@ -136,7 +144,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 {
     atomic_uint *name_pin = NULL;
     bwl_ms       wait_ms  = w->wait_ms;
-    bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.handoffs_max > 1
+    bwl_shard   *shard    = may_join(&client->first->host.settings, w->wait_ms)
                                 ? bwl_shards_enter_for(client, w->name, &name_pin)
                                 : bwl_shards_enter(client);
 
@@ -151,10 +159,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         if (wait_ms != BWL_NEVER)
             wait_ms -= bwl_clock_now() - begun; /* below 0: how long ago the wait ended */
     }
-    int status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
-    if (status == BOWLINE_OK)
-        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* until nothing of the lock is left */
-    else
+    int status = acquire_in(shard, ret_hold, w, wait_ms, name_pin, reterr);
+    if (status != BOWLINE_OK)
         bwl_name_unpin(name_pin);
     bwl_shard_leave(shard);
     return status;
@@ -231,6 +237,9 @@ static int start_yield(bwl_operation *operation, bwl_lock *lock, int64_t wait_ms
                         "%s was acquired with once_ms or at_least_ms, so no other client may have "
                         "it yet: release it",
                         lock->base.name);
+    status = bwl_check_only_reference(lock, "yield", reterr);
+    if (status < 0)
+        return status;
     if (lock->operation != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "something is being done with %s already: finish that first",
@@ -247,11 +256,7 @@ static int start(bwl_operation *operation, bwl_lock *lock, const action *a, bowl
     case BWL_EXTEND:
         return a->change != 0 ? start_change(operation, lock, a->change, reterr)
                               : start_extend(operation, lock, a->lease_ms, reterr);
-    case BWL_RELEASE:
-        if (lock->operation != NULL)
-            bwl_lock_cancel(lock->operation); /* an extend in flight */
-        bwl_lock_release(lock, operation);
-        return BOWLINE_OK;
+    case BWL_RELEASE: bwl_start_release(operation, lock); return BOWLINE_OK;
     }
     bwl_unreachable("no such verb");
 }
@@ -293,76 +298,6 @@ int bowline_upgrade(bowline_hold *hold, bowline_error *reterr)
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_upgrade needs a hold");
     return run(hold, &(action){ .verb = BWL_EXTEND, .change = BWL_UPGRADE }, reterr);
-}
-
-int bowline_release(bowline_hold *hold, bowline_error *reterr)
-{
-    return hold != NULL ? run(hold, &(action){ .verb = BWL_RELEASE }, reterr) : BOWLINE_OK;
-}
-
-static int start_release(bwl_operation *operation, bwl_lock *lock, bowline_error *reterr)
-{
-    bwl_shard_enter(lock->shard);
-    BWL_CALL(lock->shard, reterr);
-    if (call.status < 0)
-        return call.status;
-    bwl_loop_coalesce_begin(&lock->shard->loop);
-    int status = start(operation, lock, &(action){ .verb = BWL_RELEASE }, reterr);
-    bwl_loop_coalesce_end(&lock->shard->loop);
-    return status;
-}
-
-static int end_release(bwl_operation *operation, bowline_error *reterr)
-{
-    bwl_shard *shard = operation->lock->shard;
-
-    BWL_CALL(shard, reterr);
-    int status = bwl_end_other(operation, reterr);
-    bwl_shard_leave(shard);
-    return status;
-}
-
-/* All are on their way before the first reply is awaited. */
-static int release_some(bowline_hold *holds[], size_t count, bowline_error *reterr)
-{
-    bwl_operation operations[BOWLINE_NAMES_MAX];
-    int           first = BOWLINE_OK;
-
-    for (size_t i = 0; i < count; i++) {
-        operations[i].lock = NULL;
-        int status = holds[i] != NULL ? start_release(&operations[i], bwl_lock_of(holds[i]), reterr)
-                                      : BOWLINE_OK;
-        if (status < 0)
-            return status; /* FORKED, as for each of them */
-    }
-    for (size_t i = 0; i < count; i++) {
-        bowline_error error;
-        if (operations[i].lock == NULL)
-            continue;
-        holds[i]   = NULL;
-        int status = end_release(&operations[i], &error);
-        if (first != BOWLINE_OK || status == BOWLINE_OK)
-            continue;
-        first = status;
-        if (reterr != NULL)
-            *reterr = error;
-    }
-    return first;
-}
-
-int bowline_release_all(bowline_hold *holds[], size_t count, bowline_error *reterr)
-{
-    int first = BOWLINE_OK;
-
-    if (holds == NULL && count > 0)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_release_all needs the holds");
-    for (size_t at = 0; at < count; at += BOWLINE_NAMES_MAX) {
-        bool   is_first = first == BOWLINE_OK;
-        size_t some     = count - at < BOWLINE_NAMES_MAX ? count - at : BOWLINE_NAMES_MAX;
-        int    status   = release_some(&holds[at], some, is_first ? reterr : NULL);
-        first           = is_first ? status : first;
-    }
-    return first;
 }
 
 int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
@@ -572,128 +507,4 @@ void bowline_cancel(bowline_operation *op)
         bwl_several_cancel(op->several);
     else
         bwl_lock_cancel(&op->inner);
-}
-
-/* ---- releases without waiting ---------------------------------------------------------------- */
-
-/* locked: whether one more release may be in flight.  Reads replies here, in case no other call
- * does. */
-static bool has_room(bwl_shard *shard)
-{
-    bwl_background *u = &shard->background;
-
-    if (u->count >= BWL_BACKGROUND_MAX && !shard->loop.is_running)
-        (void)bwl_loop_run(&shard->loop, bwl_shard_now(shard), NULL); /* an error: no room */
-    return u->count < BWL_BACKGROUND_MAX;
-}
-
-/* locked */
-static int release_nowait(bwl_lock *lock, bowline_error *reterr)
-{
-    bwl_shard    *shard = lock->shard;
-    bwl_operation operation;
-    int           status = BOWLINE_OK;
-
-    if (lock->operation != NULL)
-        bwl_lock_cancel(lock->operation); /* an extension */
-    if (has_room(shard)) {
-        if (bwl_lock_release_in_background(lock, &operation)) {
-            status = bwl_report(&operation, reterr);
-            bwl_lock_drop_handle(lock);
-        }
-        bwl_loop_hand_over(&shard->loop);
-        return status;
-    }
-    bwl_lock_release(lock, &operation);
-    status = bwl_loop_wait(&shard->loop, &operation.completion, BWL_NEVER, reterr);
-    if (status == BOWLINE_OK)
-        status = bwl_report(&operation, reterr);
-    lock->operation = NULL;
-    bwl_lock_drop_handle(lock);
-    return status;
-}
-
-int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
-{
-    if (hold == NULL)
-        return BOWLINE_OK;
-    bwl_shard *shard = bwl_lock_of(hold)->shard;
-    bwl_shard_enter(shard);
-    BWL_CALL(shard, reterr);
-    int status = call.status < 0 ? call.status : release_nowait(bwl_lock_of(hold), reterr);
-    bwl_shard_leave(shard);
-    return status;
-}
-
-/* locked: reports one failed release, or the number of the others. */
-static int report_one(bwl_shard *shard, bowline_error *reterr)
-{
-    size_t    lost;
-    bwl_lock *lock = bwl_background_take(shard);
-
-    if (lock != NULL) {
-        bwl_operation operation = { .lock              = lock,
-                                    .verb              = BWL_RELEASE,
-                                    .completion.result = lock->ended_as };
-        int           status    = bwl_report(&operation, reterr);
-        bwl_lock_drop_handle(lock);
-        return status;
-    }
-    size_t dropped = bwl_background_take_dropped(shard, &lost);
-    if (dropped == 0)
-        return BOWLINE_OK;
-    return bwl_fail(reterr, lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
-                    "%zu more releases failed, %zu of them because the lock was lost", dropped,
-                    lost);
-}
-
-/* locked: waits for the end of all in this shard.  OK, TIMEOUT, SYSTEM, NOMEM. */
-static int wait_for_all(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
-{
-    bwl_completion *end    = &shard->background.end;
-    int             status = BOWLINE_OK;
-
-    if (end->result != BWL_PENDING)
-        return BOWLINE_OK;
-    if (until <= bwl_shard_now(shard) && !shard->loop.is_running) /* what arrived counts */
-        status = bwl_loop_run(&shard->loop, shard->host.latest, reterr);
-    int waited = bwl_loop_wait(&shard->loop, end, until, reterr);
-    return status < 0 ? status : waited;
-}
-
-/* The same for one shard. */
-static int flush(bwl_shard *shard, bwl_ms until, bowline_error *reterr)
-{
-    bwl_shard_enter(shard);
-    bwl_loop_lock(&shard->loop);
-    int waited = wait_for_all(shard, until, reterr);
-    int status = report_one(shard, reterr);
-    bwl_loop_unlock(&shard->loop);
-    bwl_shard_leave(shard);
-    return status < 0 ? status : waited;
-}
-
-int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
-{
-    bwl_shard *shard;
-    bwl_ms     left_ms;
-
-    if (client == NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_flush_releases needs a client");
-    BWL_UNLOCKED_CALL(client->first, reterr);
-    if (call.status < 0)
-        return call.status;
-    int status = bwl_take_wait(&left_ms, client->first, wait_ms, reterr);
-    if (status < 0)
-        return status;
-    bwl_ms until = bwl_ms_add(bwl_clock_now(), left_ms);
-    for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
-        int came = flush(shard, until, reterr);
-        if (came < 0 && came != BOWLINE_TIMEOUT)
-            return came;
-        status = came < 0 ? came : status;
-    }
-    if (status == BOWLINE_TIMEOUT)
-        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "releases are still in flight");
-    return status;
 }

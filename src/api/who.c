@@ -328,7 +328,7 @@ static int break_hold(bwl_lock *lock, uint64_t id, bowline_error *reterr)
                         holder.held ? "another client has the lock" : "the lock is free");
     bwl_lock_force_release(lock, &operation, id);
     status = bwl_lock_await(&operation, BWL_NEVER, reterr);
-    return status < 0 ? status : lock->shard->host.engine->broken(&lock->base, reterr);
+    return status < 0 ? status : lock->shard->host.engine->forced.result(&lock->base, reterr);
 }
 
 int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline_error *reterr)
@@ -343,7 +343,7 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
     if (call.status < 0)
         return call.status;
     const bwl_engine *engine = client->first->host.engine;
-    if (engine->break_seen == NULL)
+    if (engine->forced.start == NULL)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "a lock of %s: ends with its %s, and cannot be broken", engine->scheme,
                         engine->has_lease ? "lease" : "process");

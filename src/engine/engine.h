@@ -112,6 +112,17 @@ typedef struct bwl_passing {
                  bwl_fault *fault);
 } bwl_passing;
 
+/* The end of a hold of another client. */
+typedef struct bwl_forced_release {
+    /* Starts it, of the hold with this id, which the query of `look` or of `look_at_all` showed,
+     * and of no other hold.  True: it is complete; false: query_done() will be called, or was
+     * called already.  NULL: the store's locks end with their process. */
+    bool (*start)(bwl_engine_lock *lock, uint64_t id);
+
+    /* The result: OK; BUSY: the hold had ended before. */
+    int (*result)(bwl_engine_lock *lock, bwl_fault *fault);
+} bwl_forced_release;
+
 typedef struct bwl_engine {
     const char         *scheme;
     const char         *url_prefix; /* the beginning of a URL, for messages: "redis://", "file:" */
@@ -161,6 +172,11 @@ typedef struct bwl_engine {
     /* Sends what was held back, see bwl_coalescing.  NULL: the engine holds nothing back. */
     void (*flush)(bwl_host *host);
 
+    /* Of a held lock that may have a queue: calls bwl_host_wanted once, when another client waits
+     * for the lock, now or later, or when that is not known any more.  Before, if the hold ends,
+     * perhaps never.  NULL: the engine does not learn of waiters. */
+    void (*watch)(bwl_engine_lock *lock);
+
     /* Blocks on the connection's socket until the next reply, and dispatches it; releases the mutex
      * while it blocks.  False: it is not known which connection will receive the next reply, or
      * nothing came for a short time, or `until` is too near.  The wait cannot be interrupted, so it
@@ -174,13 +190,7 @@ typedef struct bwl_engine {
 
     bwl_engine_view view;
 
-    /* Starts the forced release of the hold with this id, which the query of `look` or of
-     * `look_at_all` showed, and of no other hold.  True: it is complete; false: query_done() will
-     * be called, or was called already.  NULL: the store's locks end with their process. */
-    bool (*break_seen)(bwl_engine_lock *lock, uint64_t id);
-
-    /* The result of the forced release: OK; BUSY: the hold had ended before. */
-    int (*broken)(bwl_engine_lock *lock, bwl_fault *fault);
+    bwl_forced_release forced;
 
     const bwl_passing *passing; /* NULL: the engine's locks cannot be passed on */
 

@@ -36,6 +36,7 @@ typedef struct bwl_host_calls {
     void (*connected)(bwl_host *host, bool is_connected);
     void (*event)(bwl_engine_lock *lock, bwl_event ev);
     void (*revoke)(bwl_engine_lock *lock);
+    void (*wanted)(bwl_engine_lock *lock);
     void (*query_done)(bwl_engine_lock *lock);
     void (*pin)(bwl_engine_lock *lock);
     void (*unpin)(bwl_engine_lock *lock);
@@ -149,6 +150,12 @@ static inline void bwl_host_event(bwl_engine_lock *lock, bwl_event ev)
 static inline void bwl_host_revoke(bwl_engine_lock *lock)
 {
     lock->host->calls->revoke(lock);
+}
+
+/* Another client waits for a held lock, or may wait: see bwl_engine.watch. */
+static inline void bwl_host_wanted(bwl_engine_lock *lock)
+{
+    lock->host->calls->wanted(lock);
 }
 
 /* A holder query, a forced release or an update step is complete.  No effect if it was cancelled

@@ -28,7 +28,9 @@ typedef struct bwl_settings {
     char     risk[BWL_FAULT_TEXT_MAX]; /* accepted risks of these settings, as text; "": none */
     unsigned handoffs_max; /* between threads that want the same name: lock/local_group.h */
     bwl_ms   handoffs_ms;
+    bwl_ms   keep_ms; /* a released lock stays with the client for so long; 0: not */
     bool     renews;
+    bool     sticks;       /* a released lock may stay with the client: keep_ms may be above 0 */
     bool     spins;        /* a waiting thread may busy-poll for a reply: net/spin.h */
     struct bwl_log *log;   /* the caller's; NULL: none */
     bool            keeps; /* the client has a renewal thread */

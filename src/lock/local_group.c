@@ -8,11 +8,12 @@ enum {
     LEASE_PARTS = 2, /* a waiter gets the lock with at least this part of its lease left */
 };
 
-void bwl_group_init(bwl_group *g, unsigned handoffs_max, bwl_ms handoffs_ms)
+void bwl_group_init(bwl_group *g, unsigned handoffs_max, bwl_ms handoffs_ms, bwl_ms keep_ms)
 {
     assert(handoffs_max >= 1 && handoffs_max <= BWL_HANDOFFS_MAX);
-    assert(handoffs_ms > 0);
-    *g = (bwl_group){ .handoffs_max = handoffs_max, .handoffs_ms = handoffs_ms };
+    assert(handoffs_ms > 0 && keep_ms >= 0);
+    *g =
+        (bwl_group){ .handoffs_max = handoffs_max, .handoffs_ms = handoffs_ms, .keep_ms = keep_ms };
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -248,6 +249,23 @@ void bwl_group_on_store_status(bwl_group *g, bwl_ms until, bwl_outcome_kind last
     g->last_error = last_error;
 }
 
+/* The fence of a hold that came from another client may be that of a handoff. */
+void bwl_group_take_over(bwl_group *g, bwl_ms until, uint64_t fence, bwl_ms lease_ms, bwl_ms now)
+{
+    uint64_t handoff = fence % BWL_HANDOFFS_MAX;
+
+    assert(g->state == BWL_GROUP_NONE);
+    granted(g, &(bwl_outcome){ BWL_HELD, until, fence - handoff, 0 }, now);
+    g->handoffs = (unsigned)handoff + 1;
+    g->lease_ms = lease_ms;
+    g->is_fresh = false;
+}
+
+void bwl_group_on_wanted(bwl_group *g)
+{
+    g->is_wanted = true;
+}
+
 /* ---- actions --------------------------------------------------------------------------------- */
 
 static bwl_group_action send_to_store(bwl_group *g, bwl_group_state next,
@@ -256,6 +274,10 @@ static bwl_group_action send_to_store(bwl_group *g, bwl_group_state next,
     g->state = next;
     if (lease_ms != 0)
         g->lease_ms = lease_ms;
+    if (next == BWL_GROUP_ACQUIRING) {
+        g->is_watched = false;
+        g->is_wanted  = false;
+    }
     return (bwl_group_action){ .kind = kind, .lease_ms = lease_ms };
 }
 
@@ -291,7 +313,7 @@ static void hand_off(bwl_group *g, bwl_local_waiter *waiters)
     bwl_local_waiter_id n = g->first;
 
     assert(g->active == NO_WAITER);
-    assert(g->handoffs < g->handoffs_max);
+    assert(g->handoffs < BWL_HANDOFFS_MAX);
     dequeue(g, waiters, n);
     waiters[n].state    = BWL_LOCAL_WAITER_ACTIVE;
     g->active           = n;
@@ -303,44 +325,77 @@ static void hand_off(bwl_group *g, bwl_local_waiter *waiters)
     g->handoffs++;
 }
 
-static bool is_enough(const bwl_group *g, const bwl_local_waiter *w, bwl_ms now)
+static bool is_enough(const bwl_group *g, bwl_ms lease_ms, bwl_ms now)
 {
     bwl_ms left_ms = g->until > now ? g->until - now : 0;
 
-    return w->lease_ms == g->lease_ms && left_ms > 0 &&
-           (g->is_fresh || left_ms >= w->lease_ms / LEASE_PARTS);
+    return lease_ms == g->lease_ms && left_ms > 0 &&
+           (g->is_fresh || left_ms >= lease_ms / LEASE_PARTS);
+}
+
+/* True if the store hold may stay with this client without an active waiter. */
+static bool is_kept(const bwl_group *g, bwl_ms now)
+{
+    return !g->is_wanted && !g->extension_failed && now < g->until &&
+           now < bwl_ms_add(g->granted_at, g->keep_ms);
 }
 
 /* True if other clients must have the lock now. */
 static bool must_yield(const bwl_group *g, bwl_ms now)
 {
-    return g->handoffs >= g->handoffs_max ||
-           (g->handoffs > 0 && now >= bwl_ms_add(g->granted_at, g->handoffs_ms));
+    bool     shares = g->keep_ms == 0 || g->is_wanted;
+    unsigned max    = shares ? g->handoffs_max : BWL_HANDOFFS_MAX;
+    bwl_ms   time   = shares ? g->handoffs_ms : g->keep_ms;
+
+    return g->handoffs >= max || (g->handoffs > 0 && now >= bwl_ms_add(g->granted_at, time));
 }
 
-/* The store hold is held, and no waiter is active. */
-static bwl_group_action between_handoffs(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now)
+bool bwl_group_is_ready(const bwl_group *g, bwl_ms lease_ms, bwl_ms now)
+{
+    return bwl_group_is_idle(g) && now < g->until && !must_yield(g, now) &&
+           is_enough(g, lease_ms, now);
+}
+
+/* The store hold is held, and no waiter is active.  False: it is kept. */
+static bool between_handoffs(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
+                             bwl_group_action *ret_action)
 {
     bwl_local_waiter *next = &waiters[g->first];
 
-    if (g->first == NO_WAITER)
-        return release(g);
-    if (now < g->until && must_yield(g, now))
-        return send_to_store(g, BWL_GROUP_ACQUIRING, BWL_ACTION_YIELD, 0);
-    if (!is_enough(g, next, now))
-        return g->extension_failed
-                   ? release(g)
-                   : send_to_store(g, BWL_GROUP_EXTENDING, BWL_ACTION_EXTEND, next->lease_ms);
-    hand_off(g, waiters);
-    return take_result(g, waiters);
+    if (g->first == NO_WAITER && is_kept(g, now))
+        return false;
+    if (g->first == NO_WAITER) {
+        *ret_action = release(g);
+    } else if (now < g->until && must_yield(g, now)) {
+        *ret_action = send_to_store(g, BWL_GROUP_ACQUIRING, BWL_ACTION_YIELD, 0);
+    } else if (is_enough(g, next->lease_ms, now)) {
+        hand_off(g, waiters);
+        *ret_action = take_result(g, waiters);
+    } else if (g->extension_failed) {
+        *ret_action = release(g);
+    } else {
+        *ret_action = send_to_store(g, BWL_GROUP_EXTENDING, BWL_ACTION_EXTEND, next->lease_ms);
+    }
+    return true;
+}
+
+/* A waiter that gets the lock now gets it first. */
+static bool must_watch(const bwl_group *g, bwl_ms now)
+{
+    bool has_first_waiter = g->handoffs == 0 && g->first != NO_WAITER;
+
+    return !has_first_waiter && !g->is_watched && is_kept(g, now);
 }
 
 /* The next action while the store hold is held.  False: there is none. */
 static bool held_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
                         bwl_group_action *ret_action)
 {
-    if (g->active == NO_WAITER)
-        *ret_action = between_handoffs(g, waiters, now);
+    if (must_watch(g, now)) {
+        g->is_watched = true;
+        *ret_action   = (bwl_group_action){ .kind = BWL_ACTION_WATCH };
+    } else if (g->active == NO_WAITER)
+        return between_handoffs(g, waiters, now, ret_action);
     else if (g->extending != NO_WAITER)
         *ret_action = send_to_store(g, BWL_GROUP_EXTENDING, BWL_ACTION_EXTEND,
                                     waiters[g->extending].lease_ms);
@@ -349,10 +404,11 @@ static bool held_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
     return true;
 }
 
-/* True if the leaver needs no release in the store: another waiter gets the lock. */
-static bool has_next_waiter(const bwl_group *g)
+/* True if the leaver needs no release in the store: another waiter gets the lock, or the group
+ * keeps it. */
+static bool has_left(const bwl_group *g, bwl_ms now)
 {
-    return g->leaver != NO_WAITER && g->first != NO_WAITER &&
+    return g->leaver != NO_WAITER && (g->first != NO_WAITER || is_kept(g, now)) &&
            (g->state == BWL_GROUP_HELD || g->state == BWL_GROUP_EXTENDING);
 }
 
@@ -361,7 +417,7 @@ bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
 {
     bool is_empty = g->first == NO_WAITER && g->active == NO_WAITER;
 
-    if (has_next_waiter(g))
+    if (has_left(g, now))
         end_leaver(g, waiters, BWL_RELEASED);
     if (g->first_result != NO_WAITER) {
         *ret_action = take_result(g, waiters);
@@ -381,13 +437,24 @@ bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
         return true;
     case BWL_GROUP_HELD: return held_action(g, waiters, now, ret_action);
     case BWL_GROUP_EXTENDING:
-        if (!is_empty)
+        if (!is_empty || is_kept(g, now))
             return report_status(g, waiters, ret_action);
         *ret_action = release(g);
         return true;
     case BWL_GROUP_RELEASING: return false;
     }
     bwl_unreachable("a state outside of its enum");
+}
+
+bool bwl_group_is_idle(const bwl_group *g)
+{
+    return g->state == BWL_GROUP_HELD && g->first == NO_WAITER && g->active == NO_WAITER &&
+           g->leaver == NO_WAITER;
+}
+
+bwl_ms bwl_group_wake_at(const bwl_group *g)
+{
+    return bwl_group_is_idle(g) ? bwl_ms_add(g->granted_at, g->keep_ms) : BWL_NEVER;
 }
 
 bool bwl_group_is_over(const bwl_group *g)

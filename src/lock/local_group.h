@@ -18,6 +18,7 @@
  *      ACQUIRING --refused, or no waiter is left--> NONE
  *      HELD --yielded--> ACQUIRING
  *      HELD, EXTENDING --no waiter is left--> RELEASING --> NONE
+ *      HELD --no waiter is left--> HELD, kept for the next one --time or wanted--> RELEASING
  *      HELD, EXTENDING --lost--> NONE
  *      HELD --given up--> NONE            another client has it, and the other waiters wait
  *
@@ -35,6 +36,15 @@
  *   - a waiter that leaves while others wait has the result RELEASED at once, without a command to
  *     the store.  The last waiter gets the result of the store.
  *
+ * With keep_ms, the group keeps the store hold when its last waiter has left, and the next waiter
+ * gets the lock without a command to the store:
+ *   - until keep_ms after the grant; or until another client wants the lock, of which the store
+ *     notifies after WATCH;
+ *   - a hold for which the store had a queue is not kept;
+ *   - while no other client is known to want the lock, keep_ms bounds the handoffs, and not
+ *     handoffs_ms and handoffs_max;
+ *   - the last waiter has the result RELEASED at once.
+ *
  * The owner of a group keeps the waiters in an array, whose first element is not used.  It passes
  * in what happens, and carries out the actions of bwl_group_next_action until there are none.
  */
@@ -47,6 +57,7 @@ enum {
     BWL_HANDOFFS_MAX        = 1024, /* the numbers between two fences of the store */
     BWL_HANDOFFS_DEFAULT    = 64,
     BWL_HANDOFFS_DEFAULT_MS = 100,
+    BWL_STICKY_MAX_MS       = 60000,
 };
 
 typedef uint32_t bwl_local_waiter_id; /* from 1; 0: none */
@@ -80,7 +91,8 @@ typedef struct bwl_group {
     bwl_group_state     state;
     unsigned            handoffs_max; /* 1 .. BWL_HANDOFFS_MAX */
     bwl_ms              handoffs_ms;
-    bwl_local_waiter_id first; /* of the waiters in WAITING */
+    bwl_ms              keep_ms; /* 0: the store hold is released with the last waiter */
+    bwl_local_waiter_id first;   /* of the waiters in WAITING */
     bwl_local_waiter_id last;
     bwl_local_waiter_id first_result; /* of the waiters with a result that is not reported */
     bwl_local_waiter_id last_result;
@@ -90,6 +102,8 @@ typedef struct bwl_group {
     unsigned            handoffs;  /* since the store granted the lock */
     bool                is_fresh;  /* granted or extended by the store after the last handoff */
     bool                extension_failed; /* since the last handoff */
+    bool                is_watched; /* the store notifies when another client wants the lock */
+    bool                is_wanted;  /* by another client */
     bwl_ms              granted_at;
     bwl_ms              until; /* of the store hold */
     bwl_ms              reported_until;
@@ -107,6 +121,8 @@ typedef enum bwl_group_action_kind {
     BWL_ACTION_YIELD,        /* the store hold, without a time limit */
     BWL_ACTION_RELEASE,      /* the store hold, without waiting for an extension */
     BWL_ACTION_CANCEL,       /* the store hold; no result of it counts any more */
+    BWL_ACTION_WATCH, /* the store hold: bwl_group_on_wanted follows if another client waits for
+                         * the lock, now or later, or if that is not known any more */
 } bwl_group_action_kind;
 
 typedef struct bwl_group_action {
@@ -117,7 +133,7 @@ typedef struct bwl_group_action {
     bwl_ms                lease_ms;
 } bwl_group_action;
 
-void bwl_group_init(bwl_group *g, unsigned handoffs_max, bwl_ms handoffs_ms);
+void bwl_group_init(bwl_group *g, unsigned handoffs_max, bwl_ms handoffs_ms, bwl_ms keep_ms);
 
 /* ---- from above: commands of a waiter, with their tags --------------------------------------- */
 
@@ -132,6 +148,9 @@ void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_i
  * another client takes over.  No result follows. */
 void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n);
 
+/* The group, which is new, keeps a hold of the caller that releases it now. */
+void bwl_group_take_over(bwl_group *g, bwl_ms until, uint64_t fence, bwl_ms lease_ms, bwl_ms now);
+
 /* ---- from below: what happens to the store hold ---------------------------------------------- */
 
 /* The result of the last action on the store hold.  HELD: acquired, extended, or yielded and then
@@ -142,11 +161,23 @@ void bwl_group_on_store_result(bwl_group *g, bwl_local_waiter *waiters, const bw
 /* The state of the store hold after any step: its end, and the last error of its renewal. */
 void bwl_group_on_store_status(bwl_group *g, bwl_ms until, bwl_outcome_kind last_error);
 
+/* Another client waits for the lock.  Also while the store hold is being acquired. */
+void bwl_group_on_wanted(bwl_group *g);
+
 /* ---- actions --------------------------------------------------------------------------------- */
 
 /* Writes the next action.  False: there is none. */
 bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
                            bwl_group_action *ret_action);
+
+/* When bwl_group_next_action has to be called again, if nothing else happens; BWL_NEVER: not. */
+bwl_ms bwl_group_wake_at(const bwl_group *g);
+
+/* True if the store hold is held, and no waiter has it or waits for it. */
+bool bwl_group_is_idle(const bwl_group *g);
+
+/* True if a waiter with this lease would get the lock at once. */
+bool bwl_group_is_ready(const bwl_group *g, bwl_ms lease_ms, bwl_ms now);
 
 /* True if there is no waiter and no action on the store hold in flight. */
 bool bwl_group_is_over(const bwl_group *g);

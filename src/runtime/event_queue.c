@@ -107,7 +107,7 @@ static void set_loss(bwl_lock *lock, bwl_ms at)
 
 void bwl_lock_attach(bwl_lock *lock)
 {
-    lock->face.is_attached = true;
+    lock->face.references = 1;
     bwl_lock_show(lock); /* it may have been lost since it was acquired */
 }
 
@@ -116,8 +116,8 @@ void bwl_lock_detach(bwl_lock *lock)
     drop(&lock->face.event); /* no hold is left that it could name */
     if (lock->face.loss_fd >= 0)
         (void)close(lock->face.loss_fd); /* nothing was written to it */
-    lock->face.loss_fd     = -1;
-    lock->face.is_attached = false;
+    lock->face.loss_fd    = -1;
+    lock->face.references = 0;
 }
 
 void bwl_lock_show(bwl_lock *lock)
@@ -127,7 +127,7 @@ void bwl_lock_show(bwl_lock *lock)
     bool             not_renewed = is_held && lock->base.hold.last_error != BWL_PENDING;
     bool             is_new      = false;
 
-    assert(lock->face.is_attached);
+    assert(lock->face.references > 0);
     if (bwl_hold_is_acquiring(&lock->base.hold)) { /* a yield: nothing is lost */
         drop(&lock->face.event);
         lock->face.was_not_renewed = false;
@@ -159,7 +159,7 @@ void bwl_lock_show(bwl_lock *lock)
 
 int bwl_lock_loss_fd(bwl_lock *lock, bwl_fault *fault)
 {
-    assert(lock->face.is_attached);
+    assert(lock->face.references > 0);
     if (lock->face.loss_fd < 0) {
         lock->face.loss_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
         if (lock->face.loss_fd < 0)

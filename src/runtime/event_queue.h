@@ -33,7 +33,7 @@ typedef struct bwl_queued_event {
 
 /* The caller's view of a lock as a hold. */
 typedef struct bwl_lock_face {
-    bool             is_attached; /* the caller has a handle */
+    uint32_t         references; /* of the caller, each to be released; 0: it has no hold */
     bool             loss_was_reported;
     bool             was_not_renewed;
     int              loss_fd; /* -1: not requested */

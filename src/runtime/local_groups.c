@@ -18,8 +18,10 @@ struct bwl_local_group {
     size_t              taken;     /* indices in use */
     bwl_lock           *store;     /* the lock that waits in the store; NULL: none */
     bwl_operation       operation; /* of that lock */
+    bwl_timer           timer;     /* see bwl_group_wake_at */
     unsigned            pins;
     bool                is_running;
+    bool                is_idle; /* counted in the shard */
     uint16_t            name_size;
     char                name[BWL_NAME_MAX + 1];
     bwl_fault           why; /* the store lock's latest failure */
@@ -39,17 +41,21 @@ bwl_lock *bwl_lock_in_store(bwl_lock *lock)
 
 static const bwl_lock_group_calls group_calls;
 
+static void timer_expired(bwl_timer *timer);
+
 static bwl_local_group *group_new(bwl_shard *shard, const char *name, size_t name_size)
 {
-    bwl_local_group *s = calloc(1, sizeof *s);
+    const bwl_settings *settings = &shard->host.settings;
+    bwl_local_group    *s        = calloc(1, sizeof *s);
 
     if (s == NULL)
         return NULL;
+    s->timer           = (bwl_timer){ .at = BWL_NEVER, .expired = timer_expired };
     shard->group_calls = &group_calls;
     s->shard           = shard;
     s->name_size       = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
-    bwl_group_init(&s->group, shard->host.settings.handoffs_max, shard->host.settings.handoffs_ms);
+    bwl_group_init(&s->group, settings->handoffs_max, settings->handoffs_ms, settings->keep_ms);
     return s;
 }
 
@@ -57,6 +63,7 @@ static void free_if_over(bwl_local_group *s)
 {
     if (s->taken > 0 || s->store != NULL || s->pins > 0)
         return;
+    bwl_timers_set(&s->shard->loop.timers, &s->timer, BWL_NEVER); /* the heap points to it */
     free(s->waiters);
     free(s->locks);
     free(s);
@@ -114,15 +121,41 @@ static void free_waiter(bwl_lock *lock)
     free_if_over(s);
 }
 
+/* The group gets no more events of it. */
+static bwl_lock *forget_store_lock(bwl_local_group *s)
+{
+    bwl_lock *lock = s->store;
+
+    s->store = NULL;
+    if (lock == NULL)
+        return NULL;
+    lock->group = NULL;
+    bwl_named_remove(&s->shard->named, lock);
+    return lock;
+}
+
 static void closing(bwl_lock *lock)
 {
     bwl_local_group *s = lock->group;
 
     if (!is_store_lock(lock))
         return;
-    s->store    = NULL;
-    lock->group = NULL;
+    (void)forget_store_lock(s);
     free_if_over(s);
+}
+
+static bool may_be_joined(const bwl_shard *shard)
+{
+    const bwl_settings *settings = &shard->host.settings;
+    const bwl_protocol *protocol =
+        settings->protocol != NULL ? settings->protocol : shard->host.engine->protocol;
+
+    return protocol->uses_push && settings->handoffs_max > 1 && settings->renews;
+}
+
+static bool may_be_kept(const bwl_shard *shard)
+{
+    return shard->host.settings.keep_ms > 0 && may_be_joined(shard);
 }
 
 /* ---- the lock in the store ------------------------------------------------------------------- */
@@ -130,13 +163,10 @@ static void closing(bwl_lock *lock)
 /* The lock remains until nothing of it is left in the store. */
 static void drop_store_lock(bwl_local_group *s)
 {
-    bwl_lock *lock = s->store;
+    bwl_lock *lock = forget_store_lock(s);
 
-    s->store = NULL;
-    if (lock == NULL)
-        return;
-    lock->group = NULL;
-    bwl_lock_drop_handle(lock);
+    if (lock != NULL)
+        bwl_lock_drop_handle(lock);
 }
 
 static void acquire(bwl_local_group *s, bwl_ms lease_ms)
@@ -160,6 +190,8 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
         return;
     }
     s->store->group = s;
+    if (may_be_kept(s->shard)) /* if it cannot be added, an idle group is not found */
+        (void)bwl_named_add(&s->shard->named, s->store);
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
 }
 
@@ -170,12 +202,12 @@ static void release(bwl_local_group *s)
     bwl_lock_release(s->store, &s->operation);
 }
 
-/* The group gets no more events of it. */
 static void cancel(bwl_local_group *s)
 {
-    s->store->group = NULL;
+    bwl_lock *lock = forget_store_lock(s);
+
     bwl_lock_cancel(&s->operation);
-    drop_store_lock(s);
+    bwl_lock_drop_handle(lock);
 }
 
 static void completed(bwl_lock *lock, bwl_outcome_kind kind)
@@ -225,8 +257,28 @@ static void perform(bwl_local_group *s, const bwl_group_action *action)
     case BWL_ACTION_YIELD: bwl_lock_yield(s->store, &s->operation, BWL_NEVER); return;
     case BWL_ACTION_RELEASE: release(s); return;
     case BWL_ACTION_CANCEL: cancel(s); return;
+    case BWL_ACTION_WATCH: s->shard->host.engine->watch(&s->store->base); return;
     }
     bwl_unreachable("an action outside of its enum");
+}
+
+/* The timer may be earlier: then the group finds nothing to do. */
+static void note_idle(bwl_local_group *s)
+{
+    bool   is_idle = bwl_group_is_idle(&s->group);
+    bwl_ms at      = bwl_group_wake_at(&s->group);
+
+    if (at < s->timer.at)
+        bwl_loop_set_timer(&s->shard->loop, &s->timer, at);
+    if (is_idle == s->is_idle)
+        return;
+    s->is_idle = is_idle;
+    if (!is_idle) {
+        s->shard->idle_groups--;
+        return;
+    }
+    s->shard->idle_groups++;
+    bwl_loop_notify_renewal(&s->shard->loop);
 }
 
 /* One action after the other, even if one causes the next. */
@@ -242,9 +294,25 @@ static void run(bwl_local_group *s)
         perform(s, &action);
     if (s->group.state == BWL_GROUP_NONE)
         drop_store_lock(s);
+    note_idle(s);
     s->is_running = false;
     s->pins--;
     free_if_over(s);
+}
+
+static void timer_expired(bwl_timer *timer)
+{
+    run((bwl_local_group *)((char *)timer - offsetof(bwl_local_group, timer)));
+}
+
+static void wanted(const bwl_lock *lock)
+{
+    bwl_local_group *s = lock->group;
+
+    if (!is_store_lock(lock))
+        return;
+    bwl_group_on_wanted(&s->group);
+    run(s);
 }
 
 static void stepped(const bwl_lock *lock)
@@ -257,6 +325,8 @@ static void stepped(const bwl_lock *lock)
         s->why = lock->base.why;
         bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
     }
+    if (lock->was_queued)
+        bwl_group_on_wanted(&s->group); /* probably by another one, too */
     run(s);
 }
 
@@ -322,6 +392,7 @@ static const bwl_lock_group_calls group_calls = {
     .completed = completed,
     .stepped   = stepped,
     .closing   = closing,
+    .wanted    = wanted,
 };
 
 /* ---- passing on ------------------------------------------------------------------------------ */
@@ -335,9 +406,7 @@ void bwl_lock_pass_on(bwl_lock *lock)
         return;
     }
     assert(lock->engine == &waiter_engine);
-    bwl_lock *store = s->store;
-    s->store        = NULL;
-    store->group    = NULL;
+    bwl_lock *store = forget_store_lock(s);
     s->pins++;
     bwl_group_give_up(&s->group, s->waiters, *(bwl_local_waiter_id *)lock->base.part);
     bwl_lock_give_up(lock);
@@ -348,13 +417,13 @@ void bwl_lock_pass_on(bwl_lock *lock)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-static bool may_be_joined(const bwl_shard *shard)
+/* A lock that nobody here uses is given back: this client is about to want it in the store. */
+static void give_way(bwl_local_group *s)
 {
-    const bwl_settings *settings = &shard->host.settings;
-    const bwl_protocol *protocol =
-        settings->protocol != NULL ? settings->protocol : shard->host.engine->protocol;
-
-    return protocol->uses_push && settings->handoffs_max > 1 && settings->renews;
+    if (!bwl_group_is_idle(&s->group))
+        return;
+    bwl_group_on_wanted(&s->group);
+    run(s);
 }
 
 static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms, bwl_fault *fault)
@@ -384,19 +453,69 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
     /* A hold with a rest is in no group: a handoff would not begin at the store.  Nor is one that
      * others may share: the store has each of them. */
     bool             may = may_be_joined(shard) && terms->rest_ms == 0 && terms->share.weight == 0;
-    bwl_lock        *other   = may && waits ? bwl_named_find(&shard->named, name, name_size) : NULL;
-    bwl_local_group *waiters = other != NULL ? other->group : NULL;
-    int              status;
+    bool             looks    = may_be_kept(shard) || (may && waits);
+    bwl_lock        *other    = looks ? bwl_named_find(&shard->named, name, name_size) : NULL;
+    bwl_local_group *waiters  = other != NULL ? other->group : NULL;
+    bool             is_ready = waiters != NULL &&
+                    bwl_group_is_ready(&waiters->group, terms->lease_ms, bwl_shard_now(shard));
+    bool joins = may && (waits ? other != NULL : is_ready);
+    int  status;
 
-    if (other != NULL && waiters == NULL)
+    if (waiters != NULL && !joins)
+        give_way(waiters);
+    if (joins && waiters == NULL)
         waiters = group_new(shard, name, name_size);
-    if (other != NULL && waiters == NULL)
+    if (joins && waiters == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    status = waiters != NULL
-                 ? join(ret_lock, waiters, terms, fault)
-                 : bwl_lock_new(ret_lock, shard, shard->host.engine, name, terms, fault);
+    status = joins ? join(ret_lock, waiters, terms, fault)
+                   : bwl_lock_new(ret_lock, shard, shard->host.engine, name, terms, fault);
     if (status == BWL_OK && may)
         (void)bwl_named_add(&shard->named,
                             *ret_lock); /* if it cannot be added, other waiters do not join it */
     return status;
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+/* Not if another one of this client has entered the queue behind it, or if somebody had it before:
+ * the next hold would probably be in the way, too. */
+static bool is_kept(const bwl_lock *lock)
+{
+    const bwl_hold *hold = &lock->base.hold;
+
+    return may_be_kept(lock->shard) && lock->group == NULL && !lock->was_queued &&
+           bwl_hold_left(hold, lock->shard->host.latest) > 0 && hold->request.rest_ms == 0 &&
+           hold->request.share.weight == 0 && hold->terms.max_hold_ms == BWL_NEVER &&
+           bwl_named_find(&lock->shard->named, lock->base.name, lock->base.name_size) == lock;
+}
+
+bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation)
+{
+    const bwl_hold  *hold = &lock->base.hold;
+    bwl_local_group *s;
+
+    if (!is_kept(lock))
+        return false;
+    s = group_new(lock->shard, lock->base.name, lock->base.name_size);
+    if (s == NULL)
+        return false;
+    bwl_lock_end_kept(lock, operation);
+    s->store    = lock;
+    lock->group = s;
+    bwl_group_take_over(&s->group, hold->until, hold->fence, hold->request.lease_ms,
+                        bwl_shard_now(s->shard));
+    run(s);
+    return true;
+}
+
+void bwl_lock_set_pin(bwl_lock *lock, atomic_uint *pin)
+{
+    bwl_lock *store = bwl_lock_in_store(lock);
+
+    lock->name_pin = pin; /* until nothing of the lock is left */
+    if (pin == NULL || store == NULL || store == lock || store->name_pin != NULL ||
+        lock->shard->host.settings.keep_ms == 0)
+        return;
+    (void)bwl_name_pin(pin, -1); /* the lock above has pinned it, to this shard */
+    store->name_pin = pin;
 }

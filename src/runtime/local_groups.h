@@ -6,6 +6,10 @@
  * acquire that would wait, while the name is in use in this shard, becomes a local waiter; the
  * first of these opens the group.  The group is freed when the last waiter has left.
  *
+ * If released locks stay with the client (settings.keep_ms), a lock that is released becomes that
+ * of a group without waiters.  A group outlives its last waiter for that time, and is found by
+ * name.
+ *
  * local_groups -> lock.  A lock reaches its group through bwl_lock_group_calls.
  *
  * Every function needs the shard's mutex.
@@ -19,6 +23,15 @@
  * acquire `waits`, and the protocol has a queue.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault);
+
+/* The caller releases a held lock without an operation in flight.  True: the operation has
+ * completed as RELEASED, and the client keeps the lock; its handle still exists.  False: release
+ * it. */
+bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation);
+
+/* The lock's name is pinned to its shard by `pin` (names.h), until nothing of the lock is left:
+ * also of that in the store, if the group may keep it.  NULL: there is no pin. */
+void bwl_lock_set_pin(bwl_lock *lock, atomic_uint *pin);
 
 /* The lock that holds the name in the store for this one: itself, or that of its group.  NULL: none
  * at the moment. */

@@ -66,7 +66,8 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     int status = bwl_check_lease(shard, terms->lease_ms, fault);
     if (status < 0)
         return status;
-    if (!bwl_timers_reserve(&shard->loop.timers, shard->locks_count + 2))
+    /* Of each lock, and of its group; of the engine. */
+    if (!bwl_timers_reserve(&shard->loop.timers, 2 * (shard->locks_count + 1) + 1))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
     if (lock == NULL)
@@ -88,9 +89,10 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->steps_count        = 0;
     lock->time_is_up_at      = BWL_NEVER;
     lock->pins               = 0;
-    lock->has_handle         = true;
+    lock->handles            = 1;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
+    lock->was_queued         = false;
     lock->was_reached        = false;
     lock->stats              = (bwl_lock_stats){ .holds = false };
     lock->reads_wall         = reads_wall(&lock->base.hold);
@@ -131,7 +133,7 @@ static void free_if_done(bwl_lock *lock)
 {
     bool was_started = lock->base.hold.state != BWL_HOLD_IDLE;
 
-    if (lock->pins > 0 || lock->has_handle ||
+    if (lock->pins > 0 || lock->handles > 0 ||
         (was_started && lock->base.hold.state != BWL_HOLD_OVER))
         return;
     assert(lock->operation == NULL);
@@ -140,7 +142,8 @@ static void free_if_done(bwl_lock *lock)
 
 void bwl_lock_drop_handle(bwl_lock *lock)
 {
-    lock->has_handle = false;
+    assert(lock->handles > 0);
+    lock->handles--;
     free_if_done(lock);
 }
 
@@ -196,7 +199,7 @@ static void check_end(bwl_shard *shard)
 
 static void report_later(bwl_background *b, bwl_lock *lock, bwl_outcome_kind kind)
 {
-    lock->has_handle      = true; /* until it is reported */
+    lock->handles++; /* until it is reported */
     lock->ended_as        = kind;
     lock->next_unreported = NULL;
     if (b->last != NULL)
@@ -211,7 +214,7 @@ static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_background *b = &lock->shard->background;
 
-    assert(lock->base.in_background && !lock->has_handle);
+    assert(lock->base.in_background);
     assert(b->count > 0);
     lock->base.in_background = false;
     b->count--;
@@ -331,6 +334,14 @@ void bwl_lock_revoke(bwl_engine_lock *base)
     bwl_lock_unpin(&lock->base);
 }
 
+void bwl_lock_wanted(bwl_engine_lock *base)
+{
+    const bwl_lock *lock = bwl_lock_of_engine(base);
+
+    if (lock->group != NULL)
+        lock->shard->group_calls->wanted(lock);
+}
+
 /* The time limit has expired.  Withdraws commands that were not sent, after which there may be
  * nothing to wait for. */
 static void time_is_up(bwl_lock *lock, bwl_ms now)
@@ -416,7 +427,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
 
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
-    if (lock->face.is_attached)
+    if (lock->face.references > 0)
         bwl_lock_show(lock);
     send_all(lock, fx);
     if (lock->steps_count == steps) {
@@ -424,6 +435,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         lock->time_is_up_at = time_is_up_at(lock);
         bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
+    lock->was_queued = lock->was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
     if (lock->group != NULL)
         lock->shard->group_calls->stepped(lock);
 }
@@ -435,6 +447,7 @@ void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
     lock->operation   = operation;
+    lock->was_queued  = lock->was_queued && verb != BWL_ACQUIRE;
     lock->was_reached = false;
     bwl_lock_pin(&lock->base);
 }
@@ -531,6 +544,15 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_unpin(&lock->base);
 }
 
+void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_lock_detach(lock);
+    bwl_lock_begin(lock, operation, BWL_RELEASE);
+    lock->handles++;
+    end_operation(lock, BWL_RELEASED);
+    bwl_lock_unpin(&lock->base);
+}
+
 /* The lock stays attached: it ends as the same hold, or as a lost one. */
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
@@ -594,8 +616,8 @@ bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
         return true;
     }
     assert(lock->operation == operation);
-    lock->operation  = NULL;
-    lock->has_handle = false;
+    lock->operation = NULL;
+    lock->handles--;
     shard->background.count++;
     check_end(shard);
     return false;

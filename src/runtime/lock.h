@@ -14,6 +14,8 @@
 #include "engine/election.h"
 #include "runtime/shard.h"
 
+enum { BWL_REFERENCES_MAX = 65535 };
+
 typedef struct bwl_operation bwl_operation;
 
 typedef struct bwl_local_group bwl_local_group;
@@ -28,6 +30,8 @@ typedef struct bwl_lock_group_calls {
     void (*stepped)(const bwl_lock *lock);
     /* The lock is freed with its shard. */
     void (*closing)(bwl_lock *lock);
+    /* Another client wants the lock. */
+    void (*wanted)(const bwl_lock *lock);
 } bwl_lock_group_calls;
 
 struct bwl_lock {
@@ -46,10 +50,11 @@ struct bwl_lock {
     unsigned          steps_count;
     bwl_ms   time_is_up_at; /* see bwl_hold_result_deadline, bwl_hold_send_deadline; or BWL_NEVER */
     unsigned pins;          /* steps and requests in flight that point to it */
-    bool     has_handle;    /* the caller may still use it */
+    unsigned handles; /* what points to it above: its maker, references, releases to be finished */
     bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
+    bool             was_queued;  /* the store had a queue for its latest attempt */
     bool             was_reached; /* the store has answered an attempt of this acquire or yield */
     bwl_lock_stats   stats;
     bool             reads_wall; /* its protocol or token needs the wall clock */
@@ -82,8 +87,16 @@ static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
 int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine, const char *name,
                  const bwl_terms *terms, bwl_fault *fault);
 
-/* The caller no longer uses the lock.  It is freed once nothing of it is left in the store. */
+/* One handle less.  Without one, the lock is freed once nothing of it is left in the store. */
 void bwl_lock_drop_handle(bwl_lock *lock);
+
+/* Of an attached lock: one more reference of the caller, with a handle.  False: it is not attached,
+ * or has BWL_REFERENCES_MAX. */
+bool bwl_lock_add_reference(bwl_lock *lock);
+
+/* One reference less; its handle remains.  False: it is the last one, which the release ends. */
+bool     bwl_lock_drop_reference(bwl_lock *lock);
+uint32_t bwl_lock_other_references(const bwl_lock *lock);
 
 /* A lock is not freed while it is pinned. */
 void bwl_lock_pin(bwl_engine_lock *lock);
@@ -104,6 +117,10 @@ void bwl_lock_change(bwl_lock *lock, bwl_operation *operation, bwl_change kind);
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
+
+/* A release completes as RELEASED, and the lock stays held for others of this client: one handle
+ * more, which is theirs. */
+void bwl_lock_end_kept(bwl_lock *lock, bwl_operation *operation);
 
 /* For query.c: the operation is that of the lock now, which is pinned. */
 void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb);
@@ -136,7 +153,8 @@ void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t i
  * above. */
 void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
 
-/* Force releases the hold with this id, which the query showed.  The engine has break_seen. */
+/* Force releases the hold with this id, which the query showed.  The engine has
+ * forced.start. */
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
 
 /* Announces a text of a held lock, NULL: withdraws it.  Completes as BWL_RELEASED when
@@ -184,6 +202,7 @@ size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost);
 
 void bwl_lock_event(bwl_engine_lock *lock, bwl_event ev);
 void bwl_lock_revoke(bwl_engine_lock *lock);
+void bwl_lock_wanted(bwl_engine_lock *lock);
 void bwl_lock_query_done(bwl_engine_lock *lock);
 void bwl_lock_set_fault(bwl_engine_lock *lock, const bwl_fault *why);
 bool bwl_lock_is_awaited(const bwl_engine_lock *lock);

@@ -71,5 +71,5 @@ void bwl_lock_list(bwl_lock *lock, bwl_operation *operation)
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id)
 {
     begin_query(lock, operation);
-    end_query(lock, lock->shard->host.engine->break_seen(&lock->base, id));
+    end_query(lock, lock->shard->host.engine->forced.start(&lock->base, id));
 }

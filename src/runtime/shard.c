@@ -114,6 +114,7 @@ static const bwl_host_calls runtime_calls = {
     .connected     = connected,
     .event         = bwl_lock_event,
     .revoke        = bwl_lock_revoke,
+    .wanted        = bwl_lock_wanted,
     .query_done    = bwl_lock_query_done,
     .pin           = bwl_lock_pin,
     .unpin         = bwl_lock_unpin,
@@ -266,6 +267,8 @@ static bwl_ms renewal_due(void *arg)
         return BWL_NEVER; /* a caller runs the loop, or is about to */
     if (host->coalescing.since != 0)
         return bwl_ms_add(host->coalescing.since, READ_AFTER_MS);
+    if (shard->idle_groups > 0)
+        return loop->last_run_at; /* another client may want a lock that nobody here uses */
     if (host->pending > host->read_late)
         return bwl_ms_add(loop->last_run_at, READ_AFTER_MS);
     if (host->read_late > 0)

@@ -49,6 +49,7 @@ struct bwl_shard {
     _Atomic(bwl_ms)                    unhealthy_until; /* after a failed attempt to connect */
     bwl_event_queue                    events;
     const struct bwl_lock_group_calls *group_calls; /* NULL: there was no local group yet */
+    size_t                             idle_groups; /* keep a lock that another may want any time */
     bwl_background                     background;
     bwl_stats                          stats;
     struct bowline_client             *client;  /* for src/api; NULL: none */

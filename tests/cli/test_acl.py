@@ -66,6 +66,11 @@ def test_rule_for_replicas_allows_WAIT(place):
         assert "wait" in acl(place, f"{HOST}?{options}")["commands"]
 
 
+def test_rule_for_kept_locks_allows_tracking(place):
+    plain, sticky = (set(acl(place, f"{HOST}{options}")["commands"]) for options in ("", "?sticky=1s"))
+    assert sticky - plain == {"client|tracking", "client|caching"}
+
+
 def test_rule_for_a_cluster_has_a_fence_key_in_each_slot(place):
     cluster = HOST.replace("redis:", "redis+cluster:")
     assert set(acl(place, cluster)["commands"]) - set(acl(place, HOST)["commands"]) == {"asking"}

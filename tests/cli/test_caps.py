@@ -142,6 +142,12 @@ def test_caps_without_a_url_uses_that_of_run(place):
     assert (caps(place)["place"], caps(place)["lease_ms"]) == ("redis://other.invalid:6379", 9000)
 
 
+def test_time_of_a_kept_lock_is_shown(place):
+    assert caps(place, "redis://host.invalid")["sticky_ms"] == 0
+    assert caps(place, "redis://host.invalid?sticky=2s")["sticky_ms"] == 2000
+    assert "keeps a released lock for 2s" in place.bowline("caps", "redis://host.invalid?sticky=2s").stdout
+
+
 def test_number_of_replicas_is_shown(place):
     answer = caps(place, "redis://host.invalid?sync=2")
     assert (answer["protocol"], answer["default"], answer["sync"]) == ("queue", True, 2)

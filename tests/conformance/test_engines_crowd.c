@@ -65,7 +65,8 @@ static void *go_rounds(void *arg)
     return NULL;
 }
 
-static void run_crowd(const engine *e, bool one_client)
+/* `shared`: so many threads have one client. */
+static void run_crowd(const engine *e, unsigned shared, const char *options)
 {
     static crowd c;
     pthread_t    threads[THREADS];
@@ -73,7 +74,7 @@ static void run_crowd(const engine *e, bool one_client)
     c = (crowd){ .next = 0 };
     assert_int_equal(pthread_barrier_init(&c.start, NULL, THREADS), 0);
     for (unsigned i = 0; i < THREADS; i++)
-        c.clients[i] = i > 0 && one_client ? c.clients[0] : engine_client(e, NULL);
+        c.clients[i] = i % shared > 0 ? c.clients[i - 1] : engine_client(e, options);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, go_rounds, &c), 0);
     for (unsigned i = 0; i < THREADS; i++)
@@ -88,12 +89,18 @@ static void run_crowd(const engine *e, bool one_client)
 
 ENGINE_TEST(many_threads_of_one_client)
 {
-    run_crowd(THE_ENGINE, true);
+    run_crowd(THE_ENGINE, THREADS, NULL);
 }
 
 ENGINE_TEST(many_clients)
 {
-    run_crowd(THE_ENGINE, false);
+    run_crowd(THE_ENGINE, 1, NULL);
+}
+
+SERVER_TEST(clients_that_keep_released_locks)
+{
+    run_crowd(THE_ENGINE, THREADS / 2, "sticky=1s");
+    run_crowd(THE_ENGINE, 1, "sticky=10ms");
 }
 
 /* ---- many names at once ---------------------------------------------------------------------- */

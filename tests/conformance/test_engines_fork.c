@@ -96,6 +96,7 @@ static int use_hold(void *arg)
     IS_FORKED(bowline_yield(f->hold, BOWLINE_DEFAULT, NULL));
     IS_FORKED(bowline_yield_start(&op, f->hold, BOWLINE_DEFAULT, NULL));
     IS_FORKED(bowline_extend(f->hold, 0, &error));
+    CHILD_EXPECTS(bowline_hold_ref(f->hold) == NULL);
     IS_FORKED(bowline_extend_start(&op, f->hold, 0, NULL));
     CHILD_EXPECTS(bowline_hold_left_ms(f->hold) == 0);
     CHILD_EXPECTS(bowline_hold_fence(f->hold) == f->fence);

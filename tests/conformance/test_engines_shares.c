@@ -1,6 +1,6 @@
 /*
- * test_engines_shares.c -- shared holds and permits, on every engine that needs no server.  (Those
- * of protocol queue: tests/live/test_queue_shares.c.)
+ * test_engines_shares.c -- shared holds and permits, most of it on every engine that needs no
+ * server.  (More of protocol queue: tests/live/test_queue_shares.c.)
  */
 #include "tests/lib/engines.h"
 
@@ -146,6 +146,44 @@ LOCAL_TEST(downgrade_serves_the_waiters_and_upgrade_is_for_the_only_one)
         for (const char *word = scripts[n]; word != NULL; word = strchr(word, ' '))
             play(word += *word == ' ', &latest);
 }
+
+/* ---- the end of a share ---------------------------------------------------------------------- */
+
+static bowline_hold *share(bowline_client *client, int64_t max_hold_ms)
+{
+    bowline_hold *hold = NULL;
+    int           status =
+        bowline_acquire(&hold, client, engine_lock(),
+                        BOWLINE_ACQUIRE(.mode = BOWLINE_SHARED, .max_hold_ms = max_hold_ms), NULL);
+
+    assert_true(status == BOWLINE_OK || status == BOWLINE_UNSUPPORTED);
+    return hold;
+}
+
+/* The holder sleeps.  A writer that waits gets the lock when the last share has ended. */
+ENGINE_TEST(max_hold_of_a_share_ends_that_share_alone)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_client *writer = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *kept   = share(other, 0);
+
+    if (kept == NULL)
+        return; /* it has no shared holds */
+    bowline_hold *hold = share(client, 200);
+    assert_true(bowline_hold_left_ms(hold) <= 200);
+    bowline_operation *op = must_start(writer, engine_lock(), BOWLINE_FOREVER);
+    must_end(hold);
+    while (bowline_holders(other, engine_lock(), NULL, 0, NULL) != 1)
+        assert_status(BOWLINE_OK, bowline_dispatch(writer, 1, NULL), NULL);
+    assert_false(bowline_operation_done(op));
+    assert_status(BOWLINE_OK, bowline_hold_check(kept, NULL), NULL);
+    must_release(kept);
+    must_release(must_finish(op));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* In the order of arrival: twice the fence, and 1 of an exclusive hold; 0 after a cancel. */
 static uint64_t        arrivals[THREADS * ROUNDS];

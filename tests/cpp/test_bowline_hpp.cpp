@@ -157,6 +157,25 @@ TEST(release_reports_its_result)
     CHECK(hold.release(std::nothrow) == BOWLINE_OK);
 }
 
+TEST(lock_is_released_with_its_last_reference)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold = client.acquire(at.name);
+
+    {
+        const bowline::hold nested = hold.ref();
+        CHECK(nested.get() == hold.get() && nested.fence() == hold.fence());
+        THROWN(BOWLINE_USAGE, (void)hold.yield());
+    }
+    CHECK(!is_free(at));
+    bowline::hold last = hold.ref();
+    hold.release();
+    CHECK(!is_free(at));
+    last.release();
+    CHECK(is_free(at));
+    THROWN(BOWLINE_USAGE, (void)hold.ref());
+}
+
 TEST(background_release_does_not_block)
 {
     bowline::client client(at.url);
@@ -421,6 +440,24 @@ TEST(list_is_a_range_of_holders)
     const bowline::listing moved(std::move(list));
     (void)THROWN(BOWLINE_USAGE, list.next());
     (void)THROWN(BOWLINE_USAGE, client.list("["));
+}
+
+TEST(holders_are_all_who_share_a_lock)
+{
+    bowline::client            client(at.url);
+    std::vector<bowline::hold> holds;
+    bowline::terms             shared;
+    constexpr std::size_t      many = 20; /* more than it has room for at first */
+
+    CHECK(client.holders(at.name).empty());
+    shared.mode = BOWLINE_SHARED;
+    while (holds.size() < many)
+        holds.push_back(client.acquire(at.name, {}, shared));
+    const std::vector<bowline_holder> all = client.holders(at.name);
+    CHECK(all.size() == many);
+    for (const bowline_holder &holder : all)
+        CHECK(holder.held == 1 && holder.permits == 1 && holder.fence == holds[0].fence());
+    (void)THROWN(BOWLINE_USAGE, client.holders(""));
 }
 
 TEST(ticket_is_refused_and_the_hold_stays)

@@ -37,11 +37,13 @@ typedef enum invariant {
     TIME,
     ACTION,
     PROGRESS,
-    CLEAN
+    CLEAN,
+    KEPT
 } invariant;
 
-static const char *const invariant_names[] = { "",         "ONE",  "TRUE",   "FIRST",    "FENCE",
-                                               "HANDOFFS", "TIME", "ACTION", "PROGRESS", "CLEAN" };
+static const char *const invariant_names[] = { "",         "ONE",      "TRUE", "FIRST",
+                                               "FENCE",    "HANDOFFS", "TIME", "ACTION",
+                                               "PROGRESS", "CLEAN",    "KEPT" };
 
 /* A request of the group to the store, without a reply yet. */
 typedef enum request { NOTHING = 0, ACQUIRE, EXTEND, YIELD, RELEASE } request;
@@ -53,6 +55,7 @@ typedef struct budget {
     uint8_t losses;
     uint8_t failures;
     uint8_t ticks;
+    uint8_t wants; /* of other clients */
 } budget;
 
 typedef struct caller {
@@ -72,6 +75,9 @@ typedef struct world {
     uint8_t          requested; /* a request */
     bool             is_held;
     bool             is_fresh; /* granted or extended since the last handoff */
+    bool             is_watched;
+    bool             is_wanted; /* since the latest acquire or yield */
+    bwl_ms           granted_at;
     bwl_ms           until;
     bwl_ms           now;
     uint64_t         given; /* fences of the store */
@@ -82,6 +88,7 @@ typedef struct world {
 } world;
 
 static unsigned  handoffs_max;
+static bwl_ms    keep_ms;
 static unsigned  broken; /* invariants, as bits */
 static uint64_t *seen;
 static size_t    worlds;
@@ -123,7 +130,7 @@ static void start_handoff(world *w, bwl_local_waiter_id n)
     if (hold->fence <= w->fence || hold->fence >= (w->given + 1) * FENCES)
         breaks(FENCE);
     w->fence = hold->fence;
-    if (++w->handoffs > handoffs_max)
+    if (++w->handoffs > handoffs_max && (keep_ms == 0 || w->is_wanted))
         breaks(HANDOFFS);
     if (!w->is_fresh && hold->until - w->now < LEASE_MS / 2)
         breaks(TIME);
@@ -177,10 +184,12 @@ static void store_result(world *w, bwl_outcome_kind kind)
 static void give(world *w)
 {
     w->given++;
-    w->handoffs = 0;
-    w->is_held  = true;
-    w->is_fresh = true;
-    w->until    = w->now + LEASE_MS;
+    w->handoffs   = 0;
+    w->is_held    = true;
+    w->is_fresh   = true;
+    w->is_watched = false;
+    w->granted_at = w->now;
+    w->until      = w->now + LEASE_MS;
 }
 
 static void carry_out(world *w, const bwl_group_action *action)
@@ -190,6 +199,7 @@ static void carry_out(world *w, const bwl_group_action *action)
     case BWL_ACTION_ACQUIRE:
         demand(!w->is_held && w->requested == NOTHING);
         w->requested = ACQUIRE;
+        w->is_wanted = false;
         return;
     case BWL_ACTION_EXTEND:
         demand(w->is_held && w->requested == NOTHING);
@@ -201,6 +211,7 @@ static void carry_out(world *w, const bwl_group_action *action)
         demand(w->is_held && w->requested == NOTHING && w->now < w->until);
         w->is_held   = false;
         w->requested = YIELD;
+        w->is_wanted = false;
         return;
     case BWL_ACTION_RELEASE:
         demand(w->is_held && (w->requested == NOTHING || w->requested == EXTEND));
@@ -212,6 +223,10 @@ static void carry_out(world *w, const bwl_group_action *action)
     case BWL_ACTION_CANCEL:
         demand(!w->is_held && (w->requested == ACQUIRE || w->requested == YIELD));
         w->requested = NOTHING;
+        return;
+    case BWL_ACTION_WATCH:
+        demand(w->is_held && !w->is_watched);
+        w->is_watched = true;
         return;
     }
 }
@@ -247,6 +262,11 @@ static void look(const world *w)
         breaks(ONE);
     if (who_wait > 0 && w->requested == NOTHING && w->group.active == 0)
         breaks(PROGRESS);
-    if (who_run == 0 && w->requested == NOTHING && (w->is_held || !bwl_group_is_over(&w->group)))
+    if (who_run > 0 || w->requested != NOTHING)
+        return;
+    if (w->is_held ? keep_ms == 0 : !bwl_group_is_over(&w->group))
         breaks(CLEAN);
+    if (w->is_held &&
+        (!w->is_watched || w->is_wanted || bwl_group_wake_at(&w->group) > w->granted_at + keep_ms))
+        breaks(KEPT);
 }

@@ -19,7 +19,10 @@
  *      TIME     a waiter gets the lock with half of its lease, or right after a grant or extension
  *      ACTION   only actions that the state of the store hold allows
  *      PROGRESS if there is a waiter, an action is in flight or a caller holds the lock
- *      CLEAN    when all have left, nothing is held, in flight or unreported
+ *      CLEAN    when all have left, nothing is held, in flight or unreported; or the group keeps
+ *               the store hold
+ *      KEPT     the store hold is kept only if the store notifies of other clients, while none
+ *               wants it, and until keep_ms after the grant
  *
  * tests/mutants.txt plants faults in the group; each must break an invariant.
  */
@@ -40,7 +43,8 @@ typedef enum transition_kind {
     FAIL,
     LOSE,
     RENEW,
-    TICK
+    TICK,
+    WANT
 } transition_kind;
 
 typedef struct transition {
@@ -50,7 +54,7 @@ typedef struct transition {
 
 static bool is_due(const world *w)
 {
-    bool store_is = w->is_held && w->now >= w->until;
+    bool store_is = (w->is_held && w->now >= w->until) || bwl_group_wake_at(&w->group) <= w->now;
 
     for (bwl_local_waiter_id n = 1; n <= CALLERS; n++)
         store_is |= w->callers[n].is_running && w->callers[n].wake_at <= w->now;
@@ -92,6 +96,10 @@ static unsigned transitions(const world *w, transition *ret_list)
         ret_list[count++] = (transition){ LOSE, 0 };
     if (w->is_held && w->until < w->now + LEASE_MS && w->now < w->until)
         ret_list[count++] = (transition){ RENEW, 0 };
+    if (bwl_group_wake_at(&w->group) <= w->now)
+        ret_list[count++] = (transition){ ALARM, 0 };
+    if (w->left.wants > 0 && (w->is_held || w->requested == ACQUIRE || w->requested == YIELD))
+        ret_list[count++] = (transition){ WANT, 0 };
     if (w->left.ticks > 0 && !is_due(w))
         ret_list[count++] = (transition){ TICK, 0 };
     return count;
@@ -170,7 +178,10 @@ static void perform(world *w, transition what)
         bwl_hold_cancel(hold, w->now, &fx);
         after(w, what.who, &fx);
         break;
-    case ALARM: play_event(w, what.who, (bwl_event){ .kind = BWL_ALARM }); break;
+    case ALARM:
+        if (what.who != 0) /* 0: of the group, which acts below */
+            play_event(w, what.who, (bwl_event){ .kind = BWL_ALARM });
+        break;
     case ANSWER: answer(w); break;
     case FAIL: fail_(w); break;
     case LOSE:
@@ -185,6 +196,11 @@ static void perform(world *w, transition what)
     case TICK:
         w->left.ticks--;
         w->now += TICK_MS;
+        break;
+    case WANT:
+        w->left.wants--;
+        w->is_wanted = true;
+        bwl_group_on_wanted(&w->group);
         break;
     }
     run(w);
@@ -241,16 +257,17 @@ static void explore(const world *w)
     }
 }
 
-static unsigned explored(unsigned handoffs, bwl_ms handoffs_ms, budget left)
+static unsigned explored(unsigned handoffs, bwl_ms handoffs_ms, bwl_ms keep, budget left)
 {
     static world w;
 
     handoffs_max = handoffs;
+    keep_ms      = keep;
     broken       = 0;
     worlds       = 0;
     memset(seen, 0, sizeof *seen << SEEN_BITS);
     memset(&w, 0, sizeof w);
-    bwl_group_init(&w.group, handoffs, handoffs_ms);
+    bwl_group_init(&w.group, handoffs, handoffs_ms, keep);
     w.now  = BEGINNING;
     w.left = left;
     for (bwl_local_waiter_id n = 1; n <= CALLERS; n++) {
@@ -263,9 +280,9 @@ static unsigned explored(unsigned handoffs, bwl_ms handoffs_ms, budget left)
     return broken;
 }
 
-static void expect_clean(unsigned handoffs, bwl_ms handoffs_ms, budget left)
+static void expect_clean(unsigned handoffs, bwl_ms handoffs_ms, bwl_ms keep, budget left)
 {
-    unsigned invariants = explored(handoffs, handoffs_ms, left);
+    unsigned invariants = explored(handoffs, handoffs_ms, keep, left);
 
     if (invariants != 0)
         fail_msg("breaks %s", invariant_names[__builtin_ctz(invariants)]);
@@ -274,27 +291,45 @@ static void expect_clean(unsigned handoffs, bwl_ms handoffs_ms, budget left)
 
 TEST(handoffs_between_three_callers)
 {
-    expect_clean(2, BWL_NEVER, (budget){ .rounds = 2, .ticks = 2 });
+    expect_clean(2, BWL_NEVER, 0, (budget){ .rounds = 2, .ticks = 2 });
 }
 
 TEST(callers_that_cancel_and_time_out)
 {
-    expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .cancels = 2, .ticks = 4 });
+    expect_clean(64, BWL_NEVER, 0, (budget){ .rounds = 1, .cancels = 2, .ticks = 4 });
 }
 
 TEST(hold_lost_between_and_during_handoffs)
 {
-    expect_clean(2, BWL_NEVER, (budget){ .rounds = 1, .losses = 2, .cancels = 1, .ticks = 2 });
+    expect_clean(2, BWL_NEVER, 0, (budget){ .rounds = 1, .losses = 2, .cancels = 1, .ticks = 2 });
 }
 
 TEST(failed_extensions_of_callers)
 {
-    expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .extends = 1, .failures = 2, .ticks = 2 });
+    expect_clean(64, BWL_NEVER, 0,
+                 (budget){ .rounds = 1, .extends = 1, .failures = 2, .ticks = 2 });
 }
 
 TEST(handoffs_bounded_by_time)
 {
-    expect_clean(64, TICK_MS, (budget){ .rounds = 1, .failures = 1, .cancels = 1, .ticks = 4 });
+    expect_clean(64, TICK_MS, 0, (budget){ .rounds = 1, .failures = 1, .cancels = 1, .ticks = 4 });
+}
+
+TEST(store_hold_kept_until_another_client_wants_it)
+{
+    expect_clean(2, BWL_NEVER, 2 * TICK_MS, (budget){ .rounds = 2, .wants = 1, .ticks = 3 });
+}
+
+TEST(kept_store_hold_is_lost)
+{
+    expect_clean(2, BWL_NEVER, 4 * TICK_MS,
+                 (budget){ .rounds = 1, .wants = 1, .losses = 1, .ticks = 3 });
+}
+
+TEST(failed_extensions_of_a_kept_store_hold)
+{
+    expect_clean(64, TICK_MS, 3 * TICK_MS,
+                 (budget){ .rounds = 1, .wants = 1, .extends = 1, .failures = 1, .ticks = 2 });
 }
 
 static int take_memory(void **state)

@@ -289,6 +289,7 @@ void engine_add(const char *name, CMUnitTestFunction body, engine_kind kind)
     for (size_t e = 0; e < ENGINES; e++) {
         if ((kind == ENGINES_WITH_A_LEASE && !engines[e].has_lease) ||
             (kind == ENGINES_WITH_A_QUEUE && !engines[e].in_order) ||
+            (kind == QUEUE_ENGINES && !(engines[e].has_lease && engines[e].has_fence)) ||
             (kind == LOCAL_ENGINES && (engines[e].has_lease || !engines[e].in_order)))
             continue;
         assert_true(count < RUNS_MAX);

@@ -25,13 +25,17 @@ typedef enum engine_kind {
     ENGINES_WITH_A_LEASE,
     ENGINES_WITH_A_QUEUE,
     LOCAL_ENGINES, /* that need no server */
+    QUEUE_ENGINES, /* with a queue on a server */
 } engine_kind;
 
-/* TEST of suite.h, on every engine, on those with a lease, with a queue, without a server. */
-#define ENGINE_TEST(name) TEST_ADDED_BY(name, engine_add(#name, test_##name, EVERY_ENGINE))
-#define LEASE_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, ENGINES_WITH_A_LEASE))
-#define QUEUE_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, ENGINES_WITH_A_QUEUE))
-#define LOCAL_TEST(name)  TEST_ADDED_BY(name, engine_add(#name, test_##name, LOCAL_ENGINES))
+/* TEST of suite.h, on every engine, on those with a lease, with a queue in a strict order, without
+ * a server, with a queue on a server. */
+#define ENGINE_TEST_OF(name, kind) TEST_ADDED_BY(name, engine_add(#name, test_##name, kind))
+#define ENGINE_TEST(name)          ENGINE_TEST_OF(name, EVERY_ENGINE)
+#define LEASE_TEST(name)           ENGINE_TEST_OF(name, ENGINES_WITH_A_LEASE)
+#define QUEUE_TEST(name)           ENGINE_TEST_OF(name, ENGINES_WITH_A_QUEUE)
+#define LOCAL_TEST(name)           ENGINE_TEST_OF(name, LOCAL_ENGINES)
+#define SERVER_TEST(name)          ENGINE_TEST_OF(name, QUEUE_ENGINES)
 
 /* The engine that a test runs on. */
 #define THE_ENGINE ((const engine *)*state)

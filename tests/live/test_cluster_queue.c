@@ -140,6 +140,54 @@ TEST(cluster_queue_waiters_and_hold_move_with_their_slot)
     bowline_close(client);
 }
 
+/* The scripts of a lock that clients share name several keys, of which some do not exist: while the
+ * slot moves, the server cannot tell where those are.  A query, a break and a renewal say so,
+ * nothing is broken, and the holds last for their lease. */
+TEST(cluster_shares_are_listed_and_broken_when_their_slot_has_moved)
+{
+    enum { SHARES = 3 };
+    bowline_client *clients[SHARES];
+    bowline_hold   *holds[SHARES];
+    bowline_holder  all[SHARES] = { { .size = sizeof all[0] } };
+    bowline_error   error;
+
+    begin(false);
+    const char *name = cluster_name_at(0, 0);
+    int         slot = cluster_slot_of(c, name);
+    for (unsigned i = 0; i < SHARES; i++) {
+        clients[i] = must_open(url);
+        int status = bowline_acquire(&holds[i], clients[i], name,
+                                     BOWLINE_ACQUIRE(.mode = BOWLINE_SHARED), &error);
+        assert_status(BOWLINE_OK, status, &error);
+    }
+    assert_status(SHARES, bowline_holders(clients[2], name, all, SHARES, &error), &error);
+    cluster_begin_move(c, slot, 0, 1);
+    for (unsigned moved = 0; moved < 2; moved++) {
+        if (moved == 1)
+            cluster_move_keys(c, slot, 0, 1);
+        int count = bowline_holders(clients[2], name, NULL, 0, &error);
+        assert_status(BOWLINE_REFUSED, count, &error);
+        assert_non_null(strstr(error.text, "TRYAGAIN"));
+        int broken = bowline_break(clients[2], name, all[0].id, &error);
+        assert_status(BOWLINE_REFUSED, broken, &error);
+        assert_status(BOWLINE_REFUSED, bowline_extend(holds[1], 0, &error), &error);
+        assert_true(bowline_hold_left_ms(holds[1]) > LEASE_MS / 2);
+    }
+    cluster_end_move(c, slot, 0, 1);
+    assert_status(BOWLINE_OK, bowline_extend(holds[1], 0, &error), &error);
+    assert_status(SHARES, bowline_holders(clients[2], name, all, SHARES, &error), &error);
+    int broken = bowline_break(clients[2], name, all[0].id, &error);
+    assert_status(BOWLINE_OK, broken, &error);
+    assert_status(SHARES - 1, bowline_holders(clients[2], name, NULL, 0, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_release(holds[0], &error), NULL);
+    assert_non_null(strstr(error.text, "broken by"));
+    for (unsigned i = 1; i < SHARES; i++)
+        must_release(holds[i]);
+    assert_true(cluster_becomes_empty(c));
+    for (unsigned i = 0; i < SHARES; i++)
+        bowline_close(clients[i]);
+}
+
 /* ---- a node that is killed ------------------------------------------------------------------- */
 
 static int64_t replication_offset(unsigned node, const char *field)

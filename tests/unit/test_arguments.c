@@ -68,7 +68,7 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_open(&no_client, OPEN(.lease_ms = 99), e), USAGE, "lease_ms")                        \
     X(bowline_open(&no_client, OPEN(.lease_ms = 86400001), e), USAGE, "lease_ms")                  \
     X(bowline_open(&no_client, OPEN(.max_hold_ms = -1), e), USAGE, "max_hold_ms")                  \
-    X(bowline_open(&no_client, OPEN(.flags = BOWLINE_NO_SPIN << 1), e), USAGE, "flags")            \
+    X(bowline_open(&no_client, OPEN(.flags = BOWLINE_NO_STICKY << 1), e), USAGE, "flags")          \
     X(bowline_open(&no_client, OPEN(.flags = 1u << 31), e), USAGE, "flags")                        \
     X(bowline_open(&no_client, OPEN(.reply_ms = 9), e), USAGE, "reply_ms")                         \
     X(bowline_open(&no_client, OPEN(.reply_ms = 30001), e), USAGE, "reply_ms")                     \

@@ -8,12 +8,15 @@
  *      pass N                               waiter N passes its hold on to another client
  *      held U F    KIND                     a result of the store hold
  *      status U KIND                        its state, without a request
+ *      keep N                               a new group, which keeps the store hold for N ms
+ *      wanted                               another client wants the lock
+ *      time                                 nothing: the time of bwl_group_wake_at, AT N or NEVER
  *      +N                                   N ms pass
  *      one & another                        both, before the group runs
  *
- * Actions of the group are in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL; and "N>TAG
- * KIND" is the result of request TAG of waiter N (TAG 0: a push).  OVER: no waiter and no request
- * is left.  The lease is 30000 ms; the bounds are three handoffs and 100 ms.
+ * Actions of the group are in capitals: ACQUIRE L, EXTEND L, YIELD, RELEASE, CANCEL, WATCH; and
+ * "N>TAG KIND" is the result of request TAG of waiter N (TAG 0: a push).  OVER: no waiter and no
+ * request is left.  The lease is 30000 ms; the bounds are three handoffs and 100 ms.
  */
 #include "lock/local_group.h"
 #include "tests/lib/suite.h"
@@ -63,7 +66,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 static void say_action(const bwl_group_action *d)
 {
     static const char *const actions[] = { "?",     "?",       "ACQUIRE", "EXTEND",
-                                           "YIELD", "RELEASE", "CANCEL" };
+                                           "YIELD", "RELEASE", "CANCEL",  "WATCH" };
 
     if (d->kind == BWL_ACTION_COMPLETE && d->outcome.kind == BWL_HELD)
         say("; %u>%u HELD %lld %llu", d->waiter, d->tag, (long long)(d->outcome.until - NOW),
@@ -100,6 +103,13 @@ static void happens(const char *what)
                           count == 3 ? b : LEASE_MS);
     else if (strcmp(command, "leave") == 0)
         bwl_group_leave(&group, waiters, (bwl_local_waiter_id)a, ++tags);
+    else if (strcmp(command, "keep") == 0)
+        bwl_group_init(&group, HANDOFFS, HANDOFFS_MS, a);
+    else if (strcmp(command, "wanted") == 0)
+        bwl_group_on_wanted(&group);
+    else if (strcmp(command, "time") == 0)
+        say(bwl_group_wake_at(&group) == BWL_NEVER ? "; NEVER" : "; AT %lld",
+            (long long)(bwl_group_wake_at(&group) - NOW));
     else if (strcmp(command, "pass") == 0)
         bwl_group_give_up(&group, waiters, (bwl_local_waiter_id)a);
     else if (strcmp(command, "extend") == 0)
@@ -123,7 +133,7 @@ static void play(void **state)
     tags    = 0;
     said[0] = '\0';
     memset(waiters, 0, sizeof waiters);
-    bwl_group_init(&group, HANDOFFS, r->handoffs_ms);
+    bwl_group_init(&group, HANDOFFS, r->handoffs_ms, 0);
     memcpy(text, r->text, strlen(r->text) + 1);
     for (char *item = strtok(text, ";"); item != NULL; item = strtok(NULL, ";")) {
         char *at = item + (*item == ' ');
@@ -254,6 +264,25 @@ static const row rows[] = {
     { "failed_release_is_followed_by_an_acquire_for_a_new_waiter", HANDOFFS_MS,
       "join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; leave 1; "
       "RELEASE; join 2; 2>3 QUEUED; unknown; 1>2 UNKNOWN; ACQUIRE 30000" },
+    { "store_hold_is_kept_until_a_second_after_the_grant", HANDOFFS_MS,
+      "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
+      "WATCH; time; NEVER; +400; leave 1; 1>2 RELEASED; time; AT 1000; join 2; 2>3 QUEUED; 2>0 "
+      "HELD 30000 7169; leave 2; 2>4 RELEASED; +599; time; AT 1000; +1; time; AT 1000; RELEASE; "
+      "released; OVER" },
+    { "store_hold_is_kept_until_another_client_wants_it", HANDOFFS_MS,
+      "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
+      "WATCH; leave 1; 1>2 RELEASED; wanted; RELEASE; join 1; 1>3 QUEUED; released; ACQUIRE "
+      "30000; held 30000 9216; 1>0 HELD 30000 9216; WATCH; wanted; leave 1; RELEASE; released; "
+      "1>4 RELEASED; OVER" },
+    { "store_hold_that_was_wanted_before_the_grant_is_not_kept", HANDOFFS_MS,
+      "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; wanted; held 30000 7168; 1>0 HELD "
+      "30000 7168; leave 1; RELEASE; released; 1>2 RELEASED; OVER" },
+    { "bounds_of_handoffs_count_only_if_the_lock_is_wanted", HANDOFFS_MS,
+      "keep 1000; OVER; join 1; 1>1 QUEUED; ACQUIRE 30000; held 30000 7168; 1>0 HELD 30000 7168; "
+      "WATCH; leave 1; 1>2 RELEASED; join 2; 2>3 QUEUED; 2>0 HELD 30000 7169; leave 2; 2>4 "
+      "RELEASED; join 3; 3>5 QUEUED; 3>0 HELD 30000 7170; leave 3; 3>6 RELEASED; join 1; 1>7 "
+      "QUEUED; 1>0 HELD 30000 7171; join 2; 2>8 QUEUED; wanted; leave 1; 1>9 RELEASED; YIELD; "
+      "held 30000 9216; 2>0 HELD 30000 9216; WATCH" },
 };
 
 TEST(action_is_an_event_for_the_local_waiter)

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace bowline {
 
@@ -91,8 +92,9 @@ class client {
         return listing(client_, made);
     }
 
-    /* Who holds a name, as far as the store knows.  Throws as bowline_who. */
-    [[nodiscard]] bowline_holder who(const std::string &name)
+    /* Who holds a name, as far as the store knows.  Throws as bowline_who.  holders.hpp: all. */
+    [[nodiscard]] std::vector<bowline_holder> holders(const std::string &name);
+    [[nodiscard]] bowline_holder              who(const std::string &name)
     {
         bowline_holder holder{};
 
@@ -105,13 +107,12 @@ class client {
     operation<bowline_holder> start_who(const std::string &name)
     {
         bowline_operation *op = nullptr;
-
         detail::call(bowline_who_start, &op, opened(), detail::c_string(name));
         return operation<bowline_holder>(client_, op);
     }
 
-    /* For administrators: ends the hold with this id, which who returned.  Throws as bowline_break:
-     * BUSY if that hold has ended. */
+    /* For administrators: ends the hold with this id, which who or holders returned.  Throws as
+     * bowline_break: BUSY if that hold has ended. */
     void break_hold(const std::string &name, std::uint64_t id)
     {
         detail::call(bowline_break, opened(), detail::c_string(name), id);
@@ -167,9 +168,7 @@ class client {
     {
         const std::int64_t ms = bowline_timeout_ms(opened());
 
-        if (ms == BOWLINE_FOREVER)
-            return std::nullopt;
-        return milliseconds(ms);
+        return ms != BOWLINE_FOREVER ? std::optional(milliseconds(ms)) : std::nullopt;
     }
 
     /* For loops that poll only pipes; replaces fd() and timeout().  The first call starts a thread

@@ -37,8 +37,8 @@ struct hold_release {
 
 } /* namespace detail */
 
-/* The destructor releases the lock, and so does a move that replaces it.  It cannot be copied.  The
- * hold is the owner; another thread may have it. */
+/* The destructor releases the lock, and so does a move that replaces it.  It cannot be copied, see
+ * ref().  The hold is the owner; another thread may have it. */
 class [[nodiscard]] hold {
   public:
     hold() noexcept = default;
@@ -137,6 +137,7 @@ class [[nodiscard]] hold {
     [[nodiscard]] std::uint32_t mode() const noexcept;
     void                        downgrade();
     [[nodiscard]] bool          upgrade();
+    [[nodiscard]] hold          ref() const; /* one more reference to the lock */
 
     /* From now on a release gives the lock to the next at once, whatever terms::once and at_least
      * say: the work failed.  Throws USAGE (empty), FORKED.  Any thread. */
@@ -185,9 +186,8 @@ class [[nodiscard]] hold {
         detail::call(bowline_release_nowait, ended.handle_.release());
     }
 
-    /* The same, returning at once (operation.hpp).  An extend ends CANCELLED if its hold is
-     * released meanwhile.  start_release leaves the hold empty unless it throws.  Throws USAGE
-     * (empty), NOMEM, FORKED.  One thread. */
+    /* The same, returning at once (operation.hpp).  A release ends an extend with CANCELLED.
+     * start_release leaves it empty unless it throws: USAGE (empty), NOMEM, FORKED.  One thread. */
     operation<void> start_extend();
     operation<void> start_downgrade();
     operation<void> start_upgrade(); /* throws BUSY at its finish() */

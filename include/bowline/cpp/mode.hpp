@@ -1,5 +1,5 @@
 /*
- * mode.hpp -- the mode of a hold: alone, or shared with others.
+ * mode.hpp -- the mode of a hold: alone, or shared with others; and its references.
  */
 #ifndef BOWLINE_CPP_MODE_HPP
 #define BOWLINE_CPP_MODE_HPP
@@ -45,6 +45,19 @@ inline operation<void> hold::start_upgrade()
 
     detail::call(bowline_upgrade_start, &op, filled("an empty hold cannot be upgraded"));
     return operation<void>(handle_.get_deleter().client, op);
+}
+
+/* For a function or a thread that needs the lock while its caller has it: sends nothing.  The lock
+ * is released with the last of its holds; a release() of another one is OK or LOST.  While there
+ * are several, yield, downgrade, upgrade and export_ticket throw USAGE.  Throws USAGE where
+ * bowline_hold_ref returns NULL.  Any thread. */
+inline hold hold::ref() const
+{
+    bowline_hold *again = bowline_hold_ref(filled("an empty hold has no references"));
+
+    detail::need(again != nullptr, "this hold is being yielded, has BOWLINE_REFS_MAX references, "
+                                   "or belongs to the parent of this process");
+    return { handle_.get_deleter().client, again };
 }
 
 } /* namespace bowline */

@@ -17,7 +17,7 @@ namespace bowline {
 /* bowline_options.  A zero means the default. */
 struct options {
     std::string   url   = "file:"; /* bowline(7) lists the others */
-    std::uint32_t flags = 0;       /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN */
+    std::uint32_t flags = 0;       /* a sum of BOWLINE_NO_... */
     milliseconds  lease{ 0 };
     milliseconds  reply{ 0 };
     milliseconds  max_hold{ 0 };

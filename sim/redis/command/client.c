@@ -254,16 +254,20 @@ static void client_reply(model_call *call)
 static void client_tracking(model_call *call)
 {
     bool no_loop = false;
+    bool opts_in = false;
 
     for (size_t i = 3; i < call->argc; i++) {
-        if (!model_arg_is(call, i, "NOLOOP")) {
+        if (model_arg_is(call, i, "NOLOOP")) {
+            no_loop = true;
+        } else if (model_arg_is(call, i, "OPTIN")) {
+            opts_in = true;
+        } else {
             model_reply_syntax_error(call);
             return;
         }
-        no_loop = true;
     }
     if (model_arg_is(call, 2, "ON")) {
-        model_tracking_begin(call->link, no_loop);
+        model_tracking_begin(call->link, no_loop, opts_in);
     } else if (model_arg_is(call, 2, "OFF")) {
         model_untrack(call->link);
     } else {
@@ -271,6 +275,27 @@ static void client_tracking(model_call *call)
         return;
     }
     model_reply_ok(call);
+}
+
+static void client_caching(model_call *call)
+{
+    unsigned flags = call->link->flags;
+
+    if ((flags & LINK_TRACKS) == 0) {
+        model_reply_error(call, "ERR CLIENT CACHING can be called only when the client is in "
+                                "tracking mode with OPTIN or OPTOUT mode enabled");
+    } else if (model_arg_is(call, 2, "YES") && (flags & LINK_OPTS_IN) == 0) {
+        model_reply_error(call, "ERR CLIENT CACHING YES is only valid when tracking is enabled in "
+                                "OPTIN mode.");
+    } else if (model_arg_is(call, 2, "YES")) {
+        call->link->flags |= LINK_CACHES;
+        model_reply_ok(call);
+    } else if (model_arg_is(call, 2, "NO")) {
+        model_reply_error(call, "ERR CLIENT CACHING NO is only valid when tracking is enabled in "
+                                "OPTOUT mode.");
+    } else {
+        model_reply_syntax_error(call);
+    }
 }
 
 static void client_ok(model_call *call)
@@ -293,6 +318,7 @@ static const model_sub subs_client[] = {
     { "kill", -3, client_kill, false, false },
     { "reply", 3, client_reply, false, false },
     { "tracking", -3, client_tracking, false, false },
+    { "caching", 3, client_caching, false, false },
     { "getredir", 2, client_getredir, false, false },
     { "no-evict", 3, client_ok, true, false },
     { "no-touch", 3, client_ok, true, true },

@@ -36,6 +36,11 @@ static void track_keys(const model_call *call)
             model_track(call->link, call->argv[i]);
 }
 
+static bool is_tracked(unsigned flags)
+{
+    return (flags & LINK_TRACKS) != 0 && (flags & (LINK_OPTS_IN | LINK_CACHES)) != LINK_OPTS_IN;
+}
+
 void model_run(model_call *call)
 {
     model_server *server   = call->server;
@@ -49,7 +54,7 @@ void model_run(model_call *call)
         else
             model_effects_add(server, database, call->argv, call->argc);
     }
-    if ((call->link->flags & LINK_TRACKS) != 0 && (call->command->flags & MODEL_CMD_READ) != 0)
+    if (is_tracked(call->link->flags) && (call->command->flags & MODEL_CMD_READ) != 0)
         track_keys(call);
 }
 
@@ -309,5 +314,7 @@ void model_execute(model_link *link, const model_text *argv, size_t argc)
     model_effects_end(server);
     if (!link->transaction.is_open && !model_text_is(argv[0], "asking"))
         link->flags &= ~(unsigned)LINK_ASKING;
+    if (!link->transaction.is_open && !model_text_is(argv[0], "client"))
+        link->flags &= ~(unsigned)LINK_CACHES;
     deliver(link, out, before);
 }

@@ -68,6 +68,8 @@ enum {
     LINK_IS_PRIMARY = 1u << 10,
     LINK_IS_RUNNING = 1u << 11, /* one of its commands is carried out now */
     LINK_IN_BUFFER  = 1u << 12, /* input.c: its input is read now */
+    LINK_OPTS_IN    = 1u << 13, /* tracking.c: tracks only after CLIENT CACHING YES */
+    LINK_CACHES     = 1u << 14, /* its next command is tracked */
 };
 
 /* Where the active expiry goes on. */

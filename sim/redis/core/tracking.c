@@ -6,10 +6,10 @@
 #include "sim/redis/core/protocol.h"
 #include "sim/redis/core/state.h"
 
-void model_tracking_begin(model_link *link, bool no_loop)
+void model_tracking_begin(model_link *link, bool no_loop, bool opts_in)
 {
-    link->flags &= ~(unsigned)LINK_NO_LOOP;
-    link->flags |= LINK_TRACKS | (no_loop ? LINK_NO_LOOP : 0u);
+    link->flags &= ~(unsigned)(LINK_NO_LOOP | LINK_OPTS_IN);
+    link->flags |= LINK_TRACKS | (no_loop ? LINK_NO_LOOP : 0u) | (opts_in ? LINK_OPTS_IN : 0u);
 }
 
 void model_track(model_link *link, model_text key)
@@ -26,7 +26,7 @@ void model_untrack(model_link *link)
     size_t       at = 0;
     model_entry *entry;
 
-    link->flags &= ~(unsigned)(LINK_TRACKS | LINK_NO_LOOP);
+    link->flags &= ~(unsigned)(LINK_TRACKS | LINK_NO_LOOP | LINK_OPTS_IN | LINK_CACHES);
     while ((entry = model_table_next(&link->tracked, &at)) != NULL)
         (void)model_links_table_remove(&link->server->tracked,
                                        (model_text){ entry->key, entry->size }, link);

@@ -20,6 +20,7 @@
  */
 #include "engine/redis/election.h"
 #include "engine/redis/redis.h"
+#include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
 #include "protocol/quorum.h"
@@ -360,9 +361,14 @@ static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
     return key == NULL || (key->size == size && memcmp(key->text, bytes, size) == 0);
 }
 
-static void wake_one(bwl_session *session, const bwl_resp_value *key)
+static void on_changed(bwl_session *session, const bwl_resp_value *key)
 {
     bwl_engine_lock *longest = NULL;
+
+    if (bwl_session_uses_push(session)) {
+        bwl_redis_on_queue_changed(session, key);
+        return;
+    }
 
     for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = at->next)
         if (waits_for(session, at->lock, key) &&
@@ -387,14 +393,16 @@ void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t si
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 2 ||
         !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_text_is(&value, "invalidate") ||
         !bwl_resp_next_bare(&cursor, &value))
-        return; /* another push */
-    if (value.type == '_')
-        bwl_redis_for_each_lock(session, NULL, wake); /* all keys were deleted */
+        return;                                              /* another push */
+    if (value.type == '_' && bwl_session_uses_push(session)) /* all keys were deleted */
+        bwl_redis_on_queue_changed(session, NULL);
+    else if (value.type == '_')
+        bwl_redis_for_each_lock(session, NULL, wake);
     if (value.type != '*')
         return;
     for (uint32_t count = value.count; count > 0; count--) {
         if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$')
             return;
-        wake_one(session, &value);
+        on_changed(session, &value);
     }
 }

@@ -168,7 +168,7 @@ void bwl_redis_fill_in(bwl_holder *ret_holder, const bwl_holder_reply *look,
     if (fill_in_rest(ret_holder, look, lock))
         return;
     ret_holder->foreign = !is_kind || !looks_right(lock, look, &timestamp);
-    if (!ret_holder->foreign && lock->host->engine->break_seen != NULL)
+    if (!ret_holder->foreign && lock->host->engine->forced.start != NULL)
         ret_holder->id = bwl_redis_id_of_hold(hold, look);
     if (hold->protocol->uses_push && !ret_holder->foreign)
         bwl_redis_fill_in_client(ret_holder, look);

@@ -24,6 +24,7 @@
  */
 #include "core/text.h"
 #include "engine/redis/redis.h"
+#include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/sentinel.h"
@@ -221,8 +222,10 @@ void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
 static void lose_pushes(bwl_session *session, bwl_engine_lock *lock, const void *arg)
 {
     (void)arg;
-    if (bwl_router_is_home(session, lock) &&
-        (bwl_hold_is_acquiring(&lock->hold) || bwl_hold_is_held(&lock->hold)))
+    if (!bwl_router_is_home(session, lock))
+        return;
+    bwl_redis_unwatch(lock);
+    if (bwl_hold_is_acquiring(&lock->hold) || bwl_hold_is_held(&lock->hold))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
 }
 
@@ -261,8 +264,10 @@ void bwl_redis_on_down(bwl_session *session)
 
 static void lose_slot(bwl_session *session, bwl_engine_lock *lock, const void *slot)
 {
-    if (bwl_hold_is_acquiring(&lock->hold) && bwl_router_is_home(session, lock) &&
-        bwl_route_of(lock)->slot == *(const uint16_t *)slot)
+    if (!bwl_router_is_home(session, lock) || bwl_route_of(lock)->slot != *(const uint16_t *)slot)
+        return;
+    bwl_redis_unwatch(lock);
+    if (bwl_hold_is_acquiring(&lock->hold))
         bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
 }
 

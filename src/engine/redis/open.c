@@ -206,6 +206,36 @@ static int read_handoffs(bwl_host *host, const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
+/* How long a released lock stays with the client.  Call after read_handoffs.  A caller that turns
+ * off renewals by a flag keeps none. */
+static int read_sticky(bwl_host *host, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_settings *settings = &host->settings;
+    const char   *text     = bwl_url_find(url, "sticky");
+    const char   *renew    = bwl_url_find(url, "renew");
+    bwl_ms        keep_ms  = 0;
+
+    if (text == NULL)
+        return BWL_OK;
+    if (!bwl_host_has_queue(host))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sticky=: only protocol=queue can keep a released lock");
+    if (!bwl_duration_parse(&keep_ms, text, strlen(text)) || keep_ms > BWL_STICKY_MAX_MS)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sticky= is a duration up to %ds, such as 500ms, 1s; 0s: off",
+                        BWL_STICKY_MAX_MS / 1000);
+    if (keep_ms > 0 && settings->handoffs_max == 1)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sticky= and turns=1 exclude each other: the next thread would "
+                        "get the lock without the server");
+    if (keep_ms > 0 && renew != NULL && strcmp(renew, "off") == 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sticky= and renew=off exclude each other: a kept lock has a "
+                        "part of its lease left");
+    settings->keep_ms = settings->sticks ? keep_ms : 0;
+    return BWL_OK;
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Rejects options that only other schemes have. */
@@ -252,6 +282,7 @@ static int check_options(const bwl_url *url, bwl_fault *fault)
                                                 "buffer",
                                                 "guard",
                                                 "queue-max",
+                                                "sticky",
                                                 "sync",
                                                 "token",
                                                 "turns",
@@ -384,6 +415,7 @@ static int configure(bwl_redis *redis, const bwl_url *url, bwl_fault *fault)
         (status = take_keys(config, &host->settings, url, fault)) < 0 ||
         (status = take_queue(config, host, url, fault)) < 0 ||
         (status = read_handoffs(host, url, fault)) < 0 ||
+        (status = read_sticky(host, url, fault)) < 0 ||
         (status = check_sync(&host->settings, fault)) < 0 ||
         (is_tls(url) && (status = take_tls(config, url, fault)) < 0))
         return status;

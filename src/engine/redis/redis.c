@@ -5,6 +5,7 @@
 #include "base/fault.h"
 #include "engine/redis/election.h"
 #include "engine/redis/holder_query.h"
+#include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/lock_file/program.h"
 #include "engine/redis/topology/cluster.h"
@@ -205,8 +206,10 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
     request.use_eval = is_release_by_eval(session, lock, send->command);
     if (bwl_session_submit(session, &request)) {
         mark_background(session, lock);
-        if (ends_hold((bwl_redis_command)send->command))
+        if (ends_hold((bwl_redis_command)send->command)) {
+            bwl_redis_lock_of(lock)->is_watched = false;
             bwl_redis_hide_hold(session, lock);
+        }
         return false;
     }
     bwl_host_set_error(lock, "out of memory");
@@ -440,12 +443,13 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
     .lock_size = sizeof(bwl_redis_lock)
 
-#define BREAKING_ENGINE(scheme_)                                                   \
-    REDIS_ENGINE(scheme_),                                                         \
-        .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,          \
-        .break_seen = bwl_redis_force_release, .broken = bwl_redis_force_released, \
-        .passing = &bwl_redis_passing, .view.election = &bwl_redis_election,       \
-        .view.ask_breaker = bwl_redis_ask_breaker_of, .view.breaker = bwl_redis_breaker_of
+#define BREAKING_ENGINE(scheme_)                                                                \
+    REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,    \
+                           .watch = bwl_redis_watch, .forced.start = bwl_redis_force_release,   \
+                           .forced.result = bwl_redis_force_released,                           \
+                           .passing = &bwl_redis_passing, .view.election = &bwl_redis_election, \
+                           .view.ask_breaker = bwl_redis_ask_breaker_of,                        \
+                           .view.breaker     = bwl_redis_breaker_of
 
 #define SERVER_ENGINE(scheme_)                                                       \
     {                                                                                \

@@ -2,15 +2,14 @@
  * redis.h -- the Redis engine of one client: its router, its locks, and the requests of these
  * locks.
  *
- *      redis.c         the engine's table: URL to router, lock machine to request; the callbacks of
- *                      sessions, one table for each topology
+ *      redis.c         the engine's table; the callbacks of sessions, one table for each topology
  *      open.c          opens a URL
  *      command.c       the commands of a lock's machine; pushes about changed keys
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
+ *      queue_watch.c   learns that another client waits for a held lock
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
- *      holders.c       finds all holders
- *      listing.c       lists the held names
+ *      holders.c       finds all holders; listing.c lists the held names
  *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
  *      update.c        one optimistic update; announce.c, observe.c: see election.h
  */
@@ -62,7 +61,8 @@ typedef struct bwl_redis_lock {
     bwl_passed_hold            *passed;    /* what it adopts; NULL: it does not */
     struct bwl_redis_announced *announced; /* what its holder announces; NULL: nothing yet */
     struct bwl_redis_observer  *observer;  /* NULL: it does not observe who leads */
-    bool              is_alone; /* do not batch: it was refused, or has to be sent alone */
+    bool              is_watched; /* queue_watch.c: another client that waits will be noticed */
+    bool              is_alone;   /* do not batch: it was refused, or has to be sent alone */
     bwl_redis_waiting waiting;
     bwl_redis_shown   shown;
 } bwl_redis_lock;

@@ -103,15 +103,27 @@ unsigned bwl_queue_version(const char *text)
 
 /* ---- the keys and the entries of a command --------------------------------------------------- */
 
+static size_t write_key_beside(char ret_key[BWL_KEY_BESIDE_MAX], const char *key, size_t key_size,
+                               const char *after)
+{
+    const char *tag;
+    bool        is_tagged = bwl_key_hash_tag(&tag, key, key_size) != key_size;
+
+    return bwl_key_beside(ret_key, key, key_size, is_tagged, "", after);
+}
+
 static void write_key_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args,
                               const char *after)
 {
-    char        name[BWL_KEY_BESIDE_MAX];
-    const char *tag;
-    bool        is_tagged = bwl_key_hash_tag(&tag, args->key, args->key_size) != args->key_size;
-    size_t      size      = bwl_key_beside(name, args->key, args->key_size, is_tagged, "", after);
+    char   name[BWL_KEY_BESIDE_MAX];
+    size_t size = write_key_beside(name, args->key, args->key_size, after);
 
     bwl_resp_write_bulk(writer, name, size);
+}
+
+size_t bwl_queue_waiters_key(char ret_key[BWL_KEY_BESIDE_MAX], const char *key, size_t key_size)
+{
+    return write_key_beside(ret_key, key, key_size, BWL_QUEUE_WAITERS);
 }
 
 void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args)

@@ -121,8 +121,8 @@ void load_check_release(const load_program *program, int status, bool had_ended)
 /* The state of a hold agrees with the time that is left. */
 void load_check_hold(load_program *program, bowline_hold *hold, unsigned name);
 
-/* The descriptor of a hold is readable exactly while bowline_hold_left_ms is 0.  Time passes between
- * two calls, so it is asked before and after. */
+/* The descriptor of a hold is readable exactly while bowline_hold_left_ms is 0.  Time passes
+ * between two calls, so it is asked before and after. */
 bool load_is_readable(int fd);
 void load_check_lost_fd(const load_program *program, int fd, bool was_lost, bool has_time);
 

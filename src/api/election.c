@@ -54,8 +54,8 @@ static int check_hold(const bwl_lock *lock, bowline_error *reterr)
         return status;
     if (lock->group != NULL)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                        "cannot announce %.60s: threads of this client hand it to each other.  "
-                        "Add turns=1 to the URL",
+                        "cannot announce %.60s: threads of this client hand it to each other, or "
+                        "it was kept.  Add turns=1 to the URL, without sticky=",
                         name);
     if (lock->base.hold.request.share.weight > 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,

@@ -325,7 +325,7 @@ static void stepped(const bwl_lock *lock)
         s->why = lock->base.why;
         bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
     }
-    if (lock->was_queued)
+    if (lock->history.was_queued)
         bwl_group_on_wanted(&s->group); /* probably by another one, too */
     run(s);
 }
@@ -478,14 +478,15 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 /* Not if another one of this client has entered the queue behind it, or if somebody had it before:
- * the next hold would probably be in the way, too. */
+ * the next hold would probably be in the way, too.  Nor if it has led: the next leader waits. */
 static bool is_kept(const bwl_lock *lock)
 {
     const bwl_hold *hold = &lock->base.hold;
 
-    return may_be_kept(lock->shard) && lock->group == NULL && !lock->was_queued &&
-           bwl_hold_left(hold, lock->shard->host.latest) > 0 && hold->request.rest_ms == 0 &&
-           hold->request.share.weight == 0 && hold->terms.max_hold_ms == BWL_NEVER &&
+    return may_be_kept(lock->shard) && lock->group == NULL && !lock->history.was_queued &&
+           !lock->history.has_led && bwl_hold_left(hold, lock->shard->host.latest) > 0 &&
+           hold->request.rest_ms == 0 && hold->request.share.weight == 0 &&
+           hold->terms.max_hold_ms == BWL_NEVER &&
            bwl_named_find(&lock->shard->named, lock->base.name, lock->base.name_size) == lock;
 }
 

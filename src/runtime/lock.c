@@ -92,7 +92,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->handles            = 1;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
-    lock->was_queued         = false;
+    lock->history            = (bwl_lock_history){ .was_queued = false };
     lock->was_reached        = false;
     lock->stats              = (bwl_lock_stats){ .holds = false };
     lock->reads_wall         = reads_wall(&lock->base.hold);
@@ -435,7 +435,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         lock->time_is_up_at = time_is_up_at(lock);
         bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
-    lock->was_queued = lock->was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
+    lock->history.was_queued = lock->history.was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
     if (lock->group != NULL)
         lock->shard->group_calls->stepped(lock);
 }
@@ -446,9 +446,9 @@ void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 {
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
-    lock->operation   = operation;
-    lock->was_queued  = lock->was_queued && verb != BWL_ACQUIRE;
-    lock->was_reached = false;
+    lock->operation          = operation;
+    lock->history.was_queued = lock->history.was_queued && verb != BWL_ACQUIRE;
+    lock->was_reached        = false;
     bwl_lock_pin(&lock->base);
 }
 

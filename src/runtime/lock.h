@@ -34,6 +34,12 @@ typedef struct bwl_lock_group_calls {
     void (*wanted)(const bwl_lock *lock);
 } bwl_lock_group_calls;
 
+/* Why its release goes to the store although it could be kept. */
+typedef struct bwl_lock_history {
+    bool was_queued; /* the store had a queue for its latest attempt   */
+    bool has_led;    /* its holder has announced something: query.c    */
+} bwl_lock_history;
+
 struct bwl_lock {
     bwl_engine_lock   base; /* first: an engine knows only this */
     bwl_timer         timer;
@@ -54,7 +60,7 @@ struct bwl_lock {
     bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
-    bool             was_queued;  /* the store had a queue for its latest attempt */
+    bwl_lock_history history;
     bool             was_reached; /* the store has answered an attempt of this acquire or yield */
     bwl_lock_stats   stats;
     bool             reads_wall; /* its protocol or token needs the wall clock */

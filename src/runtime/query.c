@@ -38,7 +38,8 @@ void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t i
 void bwl_lock_announce(bwl_lock *lock, bwl_operation *operation, const char *text)
 {
     bwl_lock_begin(lock, operation, BWL_EXTEND);
-    operation->announces = true;
+    operation->announces  = true;
+    lock->history.has_led = true;
     (void)bwl_shard_now(lock->shard);
     end_query(lock, lock->engine->view.election->announce(&lock->base, text));
 }

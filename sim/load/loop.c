@@ -327,8 +327,8 @@ static void begin_query(loop *c, activity *a)
     bowline_error error = { 0 };
 
     c->program->counts->queries++;
-    a->name         = (unsigned)load_draw(c->program, c->program->plan.names);
     a->asks_for_all = load_asks_for_all(c->program);
+    a->name         = (unsigned)load_draw(c->program, c->program->plan.names);
     a->observes     = !a->asks_for_all && load_draws_observation(c->program);
     begin_call(c, a,
                a->observes       ? "bowline_observe"
@@ -440,7 +440,7 @@ static void fork_child(loop *c)
             all[i].hold = NULL; /* it belongs to the operation */
         if (a->state == ACTIVITY_ACQUIRING)
             all[i].acquire = a->op;
-        else if (a->state == ACTIVITY_QUERYING && !a->observes)
+        else if (a->state == ACTIVITY_QUERYING && !a->observes && !a->asks_for_all)
             all[i].who = a->op;
         else
             all[i].other = a->op;

@@ -63,7 +63,8 @@ static const caps_row file_row = {
     .order_words    = "first come, first served, among bowline's own; flock(1) does not queue",
     .fence_words    = "grows with every holder, also across a restart",
     .wake_words     = "by the kernel (inotify), when the file is closed",
-    .loss_words     = "cannot happen while the holder lives; a stopped holder keeps the lock",
+    .loss_words     = "cannot happen while the holder lives: a stopped holder keeps the lock, and "
+                      "bowline break is refused",
     .crash_words    = "the kernel releases it at once, when the last process that has it ends"
 };
 

@@ -136,7 +136,7 @@ static int choose_share(break_job *j, failure *reterr)
     int             count = look_at_all(&j->look, &all, reterr);
 
     for (int i = 0; i < count; i++)
-        if (all[i].id == id || (id == 0 && count == 1)) {
+        if (id != 0 ? all[i].id == id : count == 1) {
             j->holder = all[i];
             free(all);
             return 0;
@@ -150,6 +150,19 @@ static int choose_share(break_job *j, failure *reterr)
     return count < 0 ? -1 : is_over(j, reterr);
 }
 
+/* What ends the shares of a lock file: the end of these processes. */
+static words kill_all(const break_job *j)
+{
+    words hint = words_of("type: kill");
+
+    for (int i = 0; i < j->shares_count; i++) {
+        if (j->shares[i].pid <= 0) /* of flock(1) */
+            return words_of("type: lsof or fuser on its file, and stop those processes");
+        hint = words_of("%.200s %lld", hint.text, (long long)j->shares[i].pid);
+    }
+    return hint;
+}
+
 /* Several clients share it, and none is chosen.  Returns the exit code, or below 0. */
 static int show_shares(const break_job *j, failure *reterr)
 {
@@ -158,7 +171,12 @@ static int show_shares(const break_job *j, failure *reterr)
         return EXIT_CHANGED;
     }
     for (int i = 0; i < j->shares_count && !j->look.options.wants_json; i++)
-        holder_write_share(&j->shares[i], true, look_columns());
+        holder_write_share(&j->shares[i], j->shares[0].id != 0, look_columns());
+    if (j->shares[0].id == 0)
+        return failed(
+            reterr, words_of("%s was not broken", j->look.options.name),
+            words_of("a lock of file: ends with the processes that hold it, and not before"),
+            kill_all(j));
     return failed(
         reterr, words_of("%s was not broken", j->look.options.name),
         words_of("%d clients share it, and a break ends the share of one", j->shares_count),

@@ -65,8 +65,9 @@ static bool is_known(const bwl_lab_waiter *waiter, uint16_t token)
     return false;
 }
 
-/* The tokens of a client that share the lock, as the owner below. */
-static void look_at_shares(bwl_world *w, unsigned client)
+/* The tokens of a client that share the lock, as the owner below.  `left` was left as the owner: a
+ * downgrade that came late has only changed its mode. */
+static void look_at_shares(bwl_world *w, unsigned client, uint16_t left)
 {
     const bwl_model_data *data   = &w->servers[BWL_ONLY].redis.data;
     bwl_lab_waiter       *waiter = &w->waiting.waiters[client];
@@ -85,7 +86,7 @@ static void look_at_shares(bwl_world *w, unsigned client)
             continue;
         assert(count < BWL_UNWANTED_MAX);
         waiter->unwanted[count++] = token;
-        if (is_known(&was, token))
+        if (is_known(&was, token) || token == left)
             continue;
         if (waiter->maybe_orphans > 0)
             waiter->maybe_orphans--;
@@ -97,9 +98,18 @@ static void look_at_shares(bwl_world *w, unsigned client)
     waiter->shares_loosely = waiter->shares_loosely && shares;
 }
 
+/* An upgrade that came late has only changed the mode of a share that was left. */
+static bool replaces_a_share(const bwl_world *w, uint16_t owner)
+{
+    return owner != 0 && owner < BWL_TOKEN_SHARED && bwl_world_used(w, BWL_UPGRADE_BY_CALLER) &&
+           w->waiting.waiters[bwl_token_client(owner)].unwanted[0] != 0;
+}
+
 void bwl_wait_look_at_owner(bwl_world *w)
 {
-    uint16_t        owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
+    uint16_t        owner    = bwl_model_owner(&w->servers[BWL_ONLY].redis);
+    uint16_t        left     = w->waiting.is_orphan ? w->waiting.owner : 0;
+    bool            replaces = replaces_a_share(w, owner);
     bwl_lab_waiter *waiter;
 
     if (w->waiting.owner != owner)
@@ -107,11 +117,13 @@ void bwl_wait_look_at_owner(bwl_world *w)
     for (unsigned i = 0; i < w->scenario->clients; i++)
         if (w->scenario->queue.share_of[i].weight > 0 ||
             w->scenario->budget[BWL_DOWNGRADE_BY_CALLER] > 0)
-            look_at_shares(w, i);
+            look_at_shares(w, i, left);
     if (owner == 0 || owner >= BWL_TOKEN_SHARED || w->waiting.is_orphan || is_wanted(w, owner))
         return;
     waiter               = &w->waiting.waiters[bwl_token_client(owner)];
     w->waiting.is_orphan = true;
+    if (replaces)
+        return;
     if (waiter->maybe_orphans > 0)
         waiter->maybe_orphans--;
     else if (waiter->orphans > 0)

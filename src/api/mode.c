@@ -20,11 +20,11 @@ static int fail_unsupported(const bwl_lock *lock, const char *verb, bowline_erro
     const bwl_host *host = &lock->shard->host;
 
     if (lock->group != NULL)
-        return bwl_fail(
-            reterr, BWL_STATUS_UNSUPPORTED,
-            "cannot %s %.60s: threads of this client hand it to each other.  Add turns=1 "
-            "to the URL",
-            verb, lock->base.name);
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "cannot %s %.60s: threads of this client hand it to each other.  %s", verb,
+                        lock->base.name,
+                        host->settings.keep_ms > 0 ? "Remove sticky= from the URL, and add turns=1"
+                                                   : "Add turns=1 to the URL");
     if (host->engine->kind != BWL_ENGINE_REDIS)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "cannot %s %.60s: the locks of %s: have one mode for as long as they are "

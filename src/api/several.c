@@ -1,5 +1,5 @@
 /*
- * several.c -- acquires several names at once; verbs.c releases them.
+ * several.c -- acquires several names at once; release.c releases them.
  */
 #include "api/handles.h"
 #include "base/fault.h"

@@ -101,7 +101,7 @@ static int read_replies(bwl_shard *shard, bwl_ms now, bowline_error *reterr)
 /* `wait_ms` is the rest of the wait: below the wait of `w`, also below 0, if a connection came
  * first. */
 static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
-                      atomic_uint *name_pin, bowline_error *reterr)
+                      bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_ms        answer_ms = shard->host.settings.answer_ms;
@@ -116,8 +116,6 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
         status = bwl_end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
         status = bwl_keep_hold(ret_hold, reterr);
-    if (status == BOWLINE_OK)
-        bwl_lock_set_pin(bwl_lock_of(*ret_hold), name_pin);
     if (status == BOWLINE_BUSY && w->wait_ms > 0 && wait_ms <= 0)
         status = bwl_fail(reterr, BWL_STATUS_TIMEOUT,
                           "%s was held by other clients at the end of the wait", w->name);
@@ -129,12 +127,6 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     return status;
 }
 
-/* Whether the lock may come from another thread of this client, or from an earlier hold. */
-static bool may_join(const bwl_settings *settings, bwl_ms wait_ms)
-{
-    return settings->handoffs_max > 1 && (wait_ms > 0 || settings->keep_ms > 0);
-}
-
 /* A new shard connects before the acquire, so that there is one acquire: a try without a wait,
  * followed by one with a wait, could lose its position in the queue.  If the shard cannot connect
  * (perhaps the server's limit of connections is reached), the first shard acquires, with the rest
@@ -144,7 +136,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 {
     atomic_uint *name_pin = NULL;
     bwl_ms       wait_ms  = w->wait_ms;
-    bwl_shard   *shard    = may_join(&client->first->host.settings, w->wait_ms)
+    bwl_shard   *shard    = w->wait_ms > 0 && client->first->host.settings.handoffs_max > 1
                                 ? bwl_shards_enter_for(client, w->name, &name_pin)
                                 : bwl_shards_enter(client);
 
@@ -159,8 +151,10 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         if (wait_ms != BWL_NEVER)
             wait_ms -= bwl_clock_now() - begun; /* below 0: how long ago the wait ended */
     }
-    int status = acquire_in(shard, ret_hold, w, wait_ms, name_pin, reterr);
-    if (status != BOWLINE_OK)
+    int status = acquire_in(shard, ret_hold, w, wait_ms, reterr);
+    if (status == BOWLINE_OK)
+        bwl_lock_of(*ret_hold)->name_pin = name_pin; /* until nothing of the lock is left */
+    else
         bwl_name_unpin(name_pin);
     bwl_shard_leave(shard);
     return status;

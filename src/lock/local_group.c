@@ -352,8 +352,8 @@ static bool must_yield(const bwl_group *g, bwl_ms now)
 
 bool bwl_group_is_ready(const bwl_group *g, bwl_ms lease_ms, bwl_ms now)
 {
-    return bwl_group_is_idle(g) && now < g->until && !must_yield(g, now) &&
-           is_enough(g, lease_ms, now);
+    return bwl_group_is_idle(g) && g->state == BWL_GROUP_HELD && now < g->until &&
+           !must_yield(g, now) && is_enough(g, lease_ms, now);
 }
 
 /* The store hold is held, and no waiter is active.  False: it is kept. */
@@ -448,8 +448,9 @@ bool bwl_group_next_action(bwl_group *g, bwl_local_waiter *waiters, bwl_ms now,
 
 bool bwl_group_is_idle(const bwl_group *g)
 {
-    return g->state == BWL_GROUP_HELD && g->first == NO_WAITER && g->active == NO_WAITER &&
-           g->leaver == NO_WAITER;
+    bool is_held = g->state == BWL_GROUP_HELD || g->state == BWL_GROUP_EXTENDING;
+
+    return is_held && g->first == NO_WAITER && g->active == NO_WAITER && g->leaver == NO_WAITER;
 }
 
 bwl_ms bwl_group_wake_at(const bwl_group *g)

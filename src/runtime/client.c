@@ -25,9 +25,11 @@ int bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
         free(client);
         return status;
     }
-    /* Without a renewal thread, a call runs the loop for all locks, but only for its own shard. */
-    bool may_share =
-        client->first->host.engine->share != NULL && client->first->host.settings.keeps;
+    /* Without a renewal thread, a call runs the loop for all locks, but only for its own shard.  A
+     * released lock that stays with the client has to be found by the next acquire of its name. */
+    const bwl_settings *settings = &client->first->host.settings;
+    bool                may_share =
+        client->first->host.engine->share != NULL && settings->keeps && settings->keep_ms == 0;
     client->first->client = client;
     atomic_init(&client->shards[0], client->first);
     atomic_init(&client->usable, may_share ? BWL_SHARDS_MAX : 1);

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM_AT_FIRST = 8 };
+enum {
+    ROOM_AT_FIRST = 8,
+    KEPT_MAX      = 1000, /* released locks of one shard that stay with the client */
+};
 
 struct bwl_local_group {
     bwl_shard          *shard;
@@ -190,9 +193,10 @@ static void acquire(bwl_local_group *s, bwl_ms lease_ms)
         return;
     }
     s->store->group = s;
-    if (may_be_kept(s->shard)) /* if it cannot be added, an idle group is not found */
-        (void)bwl_named_add(&s->shard->named, s->store);
+    bool is_found   = may_be_kept(s->shard) && bwl_named_add(&s->shard->named, s->store);
     bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
+    if (!is_found || s->shard->idle_groups >= KEPT_MAX)
+        bwl_group_on_wanted(&s->group); /* it is not kept */
 }
 
 static void release(bwl_local_group *s)
@@ -478,13 +482,14 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 /* Not if another one of this client has entered the queue behind it, or if somebody had it before:
- * the next hold would probably be in the way, too.  Nor if it has led: the next leader waits. */
-static bool is_kept(const bwl_lock *lock)
+ * the next hold would probably be in the way, too.  Nor if it has led: the next leader waits.  The
+ * last millisecond of a hold counts as lost. */
+static bool is_kept(const bwl_lock *lock, bwl_ms now)
 {
     const bwl_hold *hold = &lock->base.hold;
 
-    return may_be_kept(lock->shard) && lock->group == NULL && !lock->history.was_queued &&
-           !lock->history.has_led && bwl_hold_left(hold, lock->shard->host.latest) > 0 &&
+    return may_be_kept(lock->shard) && lock->shard->idle_groups < KEPT_MAX && lock->group == NULL &&
+           !lock->history.was_queued && !lock->history.has_led && bwl_hold_left(hold, now) > 1 &&
            hold->request.rest_ms == 0 && hold->request.share.weight == 0 &&
            hold->terms.max_hold_ms == BWL_NEVER &&
            bwl_named_find(&lock->shard->named, lock->base.name, lock->base.name_size) == lock;
@@ -493,9 +498,10 @@ static bool is_kept(const bwl_lock *lock)
 bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation)
 {
     const bwl_hold  *hold = &lock->base.hold;
+    bwl_ms           now  = bwl_shard_now(lock->shard);
     bwl_local_group *s;
 
-    if (!is_kept(lock))
+    if (!is_kept(lock, now))
         return false;
     s = group_new(lock->shard, lock->base.name, lock->base.name_size);
     if (s == NULL)
@@ -503,20 +509,7 @@ bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_end_kept(lock, operation);
     s->store    = lock;
     lock->group = s;
-    bwl_group_take_over(&s->group, hold->until, hold->fence, hold->request.lease_ms,
-                        bwl_shard_now(s->shard));
+    bwl_group_take_over(&s->group, hold->until, hold->fence, hold->request.lease_ms, now);
     run(s);
     return true;
-}
-
-void bwl_lock_set_pin(bwl_lock *lock, atomic_uint *pin)
-{
-    bwl_lock *store = bwl_lock_in_store(lock);
-
-    lock->name_pin = pin; /* until nothing of the lock is left */
-    if (pin == NULL || store == NULL || store == lock || store->name_pin != NULL ||
-        lock->shard->host.settings.keep_ms == 0)
-        return;
-    (void)bwl_name_pin(pin, -1); /* the lock above has pinned it, to this shard */
-    store->name_pin = pin;
 }

@@ -29,10 +29,6 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
  * it. */
 bool bwl_lock_keep(bwl_lock *lock, bwl_operation *operation);
 
-/* The lock's name is pinned to its shard by `pin` (names.h), until nothing of the lock is left:
- * also of that in the store, if the group may keep it.  NULL: there is no pin. */
-void bwl_lock_set_pin(bwl_lock *lock, atomic_uint *pin);
-
 /* The lock that holds the name in the store for this one: itself, or that of its group.  NULL: none
  * at the moment. */
 bwl_lock *bwl_lock_in_store(bwl_lock *lock);

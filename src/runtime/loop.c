@@ -262,6 +262,22 @@ void bwl_loop_wake_runner(bwl_loop *loop)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+bool bwl_loop_gather_begin(bwl_loop *loop)
+{
+    bool is_on = loop->host->coalescing.is_on;
+
+    loop->host->coalescing.is_on = true;
+    return !is_on;
+}
+
+void bwl_loop_gather_end(bwl_loop *loop, bool begun)
+{
+    if (!begun)
+        return;
+    loop->host->coalescing.is_on = false;
+    flush(loop);
+}
+
 /* Uses the caller's reading of the clock.  Thousands of holds may be due for renewal at about the
  * same time: their commands are sent together, the earliest first. */
 static void expire_timers(bwl_loop *loop)
@@ -270,11 +286,10 @@ static void expire_timers(bwl_loop *loop)
 
     if (timer == NULL)
         return;
-    loop->host->coalescing.is_on = true;
+    bool begun = bwl_loop_gather_begin(loop);
     for (; timer != NULL; timer = bwl_timers_take_due(&loop->timers, loop->host->latest))
         timer->expired(timer);
-    loop->host->coalescing.is_on = false;
-    flush(loop);
+    bwl_loop_gather_end(loop, begun);
 }
 
 /* The fast path: blocks on the socket, see engine->await. */

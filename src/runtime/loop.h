@@ -158,6 +158,12 @@ bool bwl_loop_may_hold_back(const bwl_loop *loop);
 void bwl_loop_coalesce_begin(bwl_loop *loop);
 void bwl_loop_coalesce_end(bwl_loop *loop);
 
+/* Around the start of several operations: their commands are held back until the end, and go out
+ * together.  begin: false if the caller of this function does that already; then end does
+ * nothing. */
+bool bwl_loop_gather_begin(bwl_loop *loop);
+void bwl_loop_gather_end(bwl_loop *loop, bool begun);
+
 /* A condition for bwl_cond_wait. */
 void bwl_cond_init(pthread_cond_t *cond);
 

@@ -106,10 +106,10 @@ static void end(bwl_several *s, bwl_outcome_kind kind, part *decisive)
 static void try_from(bwl_several *s, size_t first)
 {
     s->waited_for = NULL;
-    bwl_loop_coalesce_begin(&s->shard->loop);
+    bool begun = bwl_loop_gather_begin(&s->shard->loop);
     for (size_t i = first; i < s->count && s->fault.status == BWL_OK; i++)
         acquire(&s->parts[i], 0);
-    bwl_loop_coalesce_end(&s->shard->loop);
+    bwl_loop_gather_end(&s->shard->loop, begun);
 }
 
 /* The first lock is held: all have to be renewed from now on, also if the caller dispatches

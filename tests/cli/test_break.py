@@ -293,6 +293,18 @@ def test_break_of_a_file_lock_names_the_process(place):
     place.let_go(holder)
 
 
+def test_break_of_a_shared_file_lock_names_every_process(place):
+    holders = [place.hold("job", "-s") for _ in range(2)]
+    done = breaks(place, "--yes", "job")
+    what, why, what_to_type = failed(done)
+    assert what == "job was not broken" and "ends with the processes that hold it" in why
+    assert what_to_type.startswith("type: kill ")
+    assert sorted(what_to_type.split()[2:]) == sorted(str(holder.pid) for holder in holders)
+    assert len(done.stdout.splitlines()) == 3 and "id 0" not in done.stdout
+    for holder in holders:
+        place.let_go(holder)
+
+
 def test_break_of_a_thread_lock_is_refused(place):
     what, why, _ = failed(breaks(place, "--yes", "--url", "thread:", "job"))
     assert "that another process can see" in what and "one process" in why

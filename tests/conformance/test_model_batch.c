@@ -1,6 +1,7 @@
 /*
  * test_model_batch.c -- many extensions as one command: each result is that of the lab's model
- * server for the single command at the same time.
+ * server for the single command at the same time.  Many TAKE as one command: locks in all states.
+ * (test_model_queue.c compares a TAKE in such a command with the model.)
  *
  * Random states of a few keys (ours, another token, a foreign text, a list, missing; with and
  * without an expiry), then a batch of them: every reply is compared, and the expiry of each key.
@@ -10,6 +11,7 @@
  */
 #include "lab/model/words.h"
 #include "engine/redis/wire/commands.h"
+#include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/conformance/model_run.h"
 #include "tests/lib/frozen.h"
@@ -284,6 +286,131 @@ TEST(batch_works_without_memory_and_without_mget)
     for (unsigned i = 0; i < KEYS; i++)
         assert_int_equal(reply.answers[i], BWL_YES);
     assert_left(6000);
+}
+
+/* ---- TAKE ------------------------------------------------------------------------------------ */
+
+#define SOMEONE "b1:999999999DDDDDDDDDDDDDDDD"
+
+/* A lock, and what TAKE of it says in a batch; answer 0: that it has to be sent alone. */
+static const struct {
+    const char      *key;
+    const char      *made_by;
+    bwl_answer       answer;
+    bwl_queue_status status;
+} locks[] = {
+    { "k0", "GET none", BWL_YES, { .kind = BWL_QUEUE_STATUS_HELD } },
+    { "k1",
+      "SET k1 " SOMEONE " PX 700",
+      BWL_NO,
+      { .kind = BWL_QUEUE_STATUS_BUSY, .is_ours = true, .ends = true, .left_ms = 700 } },
+    { "k2", "SET k2 " FOREIGN_TEXT, BWL_NO, { .kind = BWL_QUEUE_STATUS_BUSY } },
+    { "k3", "RPUSH k3 element", 0, { 0 } },
+    { "k4", "ZADD {k4}:bwl.q 5 member", 0, { 0 } },
+    { "k5",
+      "SET k5 b1:=999999999DDDDDDDDDDDDDDDD PX 700",
+      BWL_NO,
+      { .kind    = BWL_QUEUE_STATUS_BUSY,
+        .is_ours = true,
+        .rests   = true,
+        .ends    = true,
+        .left_ms = 700 } },
+    { "k6", "GET none", BWL_YES, { .kind = BWL_QUEUE_STATUS_HELD } },
+    { "k0",
+      "GET none",
+      BWL_NO,
+      { .kind = BWL_QUEUE_STATUS_BUSY, .is_ours = true, .ends = true, .left_ms = 5000 } },
+};
+enum { LOCKS = sizeof locks / sizeof locks[0], FENCE = 1700000000 };
+
+static void make_locks(void)
+{
+    frozen_set(beginning_ms);
+    say_done("FLUSHALL");
+    say_done("SET " BWL_QUEUE_FENCES_KEY " %d000000", FENCE);
+    for (unsigned i = 0; i < LOCKS; i++)
+        say_done("%s", locks[i].made_by);
+}
+
+static bwl_batch_verdict take_all(bwl_batch_reply *ret_reply)
+{
+    static const bwl_queue_self self = { .session = "012345678" };
+    bwl_redis_command_args      args = { .command  = REDIS_QUEUE_TAKE,
+                                         .use_eval = true,
+                                         .key_size = 2,
+                                         .token    = tokens[1],
+                                         .self     = &self };
+
+    bwl_batch_write(&line.out, &args, LOCKS);
+    for (unsigned i = 0; i < LOCKS; i++) {
+        args.key = locks[i].key;
+        bwl_batch_write_keys(&line.out, &args);
+    }
+    for (unsigned i = 0; i < LOCKS; i++)
+        bwl_batch_write_arguments(&line.out, &args);
+    bwl_resp_write_integer(&line.out, 5000);
+    wire_flush(&line);
+    bwl_resp_cursor frame = wire_next(&line);
+    return bwl_batch_read(args.command, LOCKS, frame.bytes, frame.size, ret_reply);
+}
+
+TEST(take_of_each_lock_in_a_batch_is_answered_by_its_own_state)
+{
+    bwl_batch_reply reply;
+    unsigned        grants = 0;
+
+    make_locks();
+    assert_int_equal(take_all(&reply), BWL_BATCH_EACH);
+    for (unsigned i = 0; i < LOCKS; i++) {
+        print_message("# %u: %s\n", i, locks[i].made_by);
+        const bwl_queue_status *is = &reply.statuses[i], *was = &locks[i].status;
+        assert_int_equal(reply.answers[i], locks[i].answer);
+        assert_int_equal(is->kind, was->kind);
+        assert_true(is->is_ours == was->is_ours && is->rests == was->rests &&
+                    is->ends == was->ends && is->left_ms == was->left_ms);
+        grants += locks[i].answer == BWL_YES;
+        assert_int_equal(reply.fences[i],
+                         locks[i].answer == BWL_YES
+                             ? (FENCE * INT64_C(1000000) + grants) * BWL_QUEUE_HANDOFFS
+                             : 0);
+    }
+    assert_int_equal(left_on_server(0), 5000);
+    assert_int_equal(left_on_server(1), 700);
+    assert_int_equal(left_on_server(4), -2);
+    assert_int_equal(left_on_server(6), 5000);
+}
+
+/* What the server refuses for one lock, its own TAKE is to be told; nothing is taken halfway. */
+TEST(take_in_a_batch_that_the_server_refuses_has_to_be_sent_alone)
+{
+    static const char *const refusals[][2] = {
+        { "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0" },
+        { "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0" },
+        { "ACL SETUSER default -incr", "ACL SETUSER default +incr" },
+        { "ACL SETUSER default -set", "ACL SETUSER default +set" },
+        { "SET " BWL_QUEUE_FENCES_KEY " 7", "GET none" },
+        { "SET " BWL_QUEUE_FENCES_KEY " 9007199254740991", "GET none" },
+        { "SET " BWL_QUEUE_FENCES_KEY " text", "GET none" },
+    };
+    bwl_batch_reply reply;
+
+    for (unsigned i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        print_message("# %s\n", refusals[i][0]);
+        make_locks();
+        (void)server_ask(redis, "%s", refusals[i][0]);
+        assert_int_equal(take_all(&reply), BWL_BATCH_EACH);
+        (void)server_ask(redis, "%s", refusals[i][1]);
+        for (unsigned k = 0; k + 1 < LOCKS; k++)
+            assert_int_equal(reply.answers[k], locks[k].answer == BWL_YES ? 0 : locks[k].answer);
+        assert_int_equal(reply.answers[LOCKS - 1], 0); /* k0, which was not taken */
+        assert_int_equal(left_on_server(0), -2);
+        assert_int_equal(left_on_server(6), -2);
+    }
+    make_locks();
+    (void)server_ask(redis, "ACL SETUSER default resetkeys ~k0 ~bowline:f");
+    assert_int_equal(take_all(&reply), BWL_BATCH_ALONE);
+    (void)server_ask(redis, "ACL SETUSER default ~*");
+    assert_int_equal(left_on_server(0), -2);
 }
 
 /* The script's text, with one word replaced. */

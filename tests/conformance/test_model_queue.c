@@ -111,7 +111,7 @@ static void read_rest(unsigned client)
     gather_pushes(client);
 }
 
-/* A heartbeat by the script for several. False: it has to be sent alone. */
+/* A heartbeat or a TAKE by the script for several. False: it has to be sent alone. */
 static bool ask_in_a_batch(unsigned client, const bwl_redis_command_args *args,
                            bwl_redis_reply *ret_reply)
 {
@@ -121,12 +121,17 @@ static bool ask_in_a_batch(unsigned client, const bwl_redis_command_args *args,
     bwl_batch_write(&wires[client].out, args, 1);
     bwl_batch_write_keys(&wires[client].out, args);
     bwl_batch_write_arguments(&wires[client].out, args);
+    if (args->command == REDIS_QUEUE_TAKE)
+        bwl_resp_write_integer(&wires[client].out, args->lease_ms);
     cursor = ask_for_rest(client);
     if (bwl_batch_read(args->command, 1, cursor.bytes, cursor.size, &batch) != BWL_BATCH_EACH)
         tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
     read_rest(client);
-    *ret_reply = (bwl_redis_reply){ .answer = batch.answers[0], .queue_status = batch.statuses[0] };
-    ret_reply->queue_status.ticket = (uint64_t)args->number; /* the client has it */
+    *ret_reply = (bwl_redis_reply){ .answer       = batch.answers[0],
+                                    .number       = batch.fences[0],
+                                    .queue_status = batch.statuses[0] };
+    if (args->command == REDIS_QUEUE_HEARTBEAT)
+        ret_reply->queue_status.ticket = (uint64_t)args->number; /* the client has it */
     return batch.answers[0] != 0;
 }
 
@@ -172,8 +177,9 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_model_queue_args *q
     write_push_channel(self.push_channels[0], client, q->member.push_channel);
     write_push_channel(self.push_channels[1], client, q->old_channels[0]);
     write_push_channel(self.push_channels[2], client, q->old_channels[1]);
-    if (q->command == REDIS_QUEUE_HEARTBEAT && q->ticket != 0 && below(2) == 0 &&
-        ask_in_a_batch(client, &args, &reply))
+    if ((q->command == REDIS_QUEUE_TAKE ||
+         (q->command == REDIS_QUEUE_HEARTBEAT && q->ticket != 0)) &&
+        below(2) == 0 && ask_in_a_batch(client, &args, &reply))
         return reply;
     bwl_redis_write(&wires[client].out, &args);
     cursor = ask_for_rest(client);

@@ -259,6 +259,33 @@ TEST(list_costs_one_scan_for_250_keys)
     bowline_close(other);
 }
 
+/* Up to 32 names are one call; the first time the server does not know the script. */
+TEST(free_names_are_acquired_by_one_script)
+{
+    enum { NAMES = 64, CALLS = 2 };
+    static char          texts[NAMES][16];
+    static const char   *names[NAMES];
+    static bowline_hold *holds[NAMES];
+
+    for (unsigned i = 0; i < NAMES; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "name %u", i);
+        names[i] = texts[i];
+    }
+    for (unsigned round = 0; round < 2; round++) {
+        bowline_error error = { 0 };
+        (void)server_ask(redis, "CONFIG RESETSTAT");
+        int status = bowline_acquire_all(holds, client, names, NAMES, NULL, &error);
+        assert_status(BOWLINE_OK, status, &error);
+        if (round > 0) {
+            assert_int_equal(scripts_run(redis), CALLS);
+            assert_int_equal(server_command_count(redis, "set"), NAMES);
+        }
+        for (unsigned i = 1; i < NAMES; i++)
+            assert_int_not_equal(bowline_hold_fence(holds[i]), bowline_hold_fence(holds[i - 1]));
+        assert_status(BOWLINE_OK, bowline_release_all(holds, NAMES, &error), &error);
+    }
+}
+
 /* The server has lost what was published, and ends the connections. */
 TEST(hold_is_shown_again_after_a_reconnect)
 {

@@ -60,6 +60,29 @@ TEST(break_ends_the_hold_and_grants_to_the_next_waiter)
     assert_true(queue_await_no_keys(redis));
 }
 
+/* By another client, or by the one that keeps it. */
+TEST(kept_lock_that_is_broken_is_not_handed_out)
+{
+    for (unsigned is_own = 0; is_own < 2; is_own++) {
+        bowline_client *client = must_open_url("%s?sticky=60s", redis->tcp_url);
+        bowline_client *other  = must_open(redis->tcp_url);
+
+        must_release(must_acquire(client, "x"));
+        assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
+        uint64_t id = must_who(other, "x").id;
+        (void)must_who(client, "x"); /* it has remembered the id, too */
+        assert_status(BOWLINE_OK, bowline_break(is_own ? client : other, "x", id, NULL), NULL);
+        bowline_hold *hold = must_acquire(other, "x");
+        /* The push about the break comes before the reply to what is sent after it. */
+        assert_int_equal(must_who(client, "x").held, 1);
+        assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
+        must_release(hold);
+        bowline_close(client);
+        bowline_close(other);
+        (void)server_ask(redis, "FLUSHALL"); /* the note of who broke it */
+    }
+}
+
 /* A value that is not exactly of this protocol has no id and stays unchanged. */
 TEST(break_leaves_foreign_values_unchanged)
 {

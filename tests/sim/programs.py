@@ -139,6 +139,8 @@ def script_arguments(rng, name):
     if name == "queue_heartbeat_each":
         waiters = [i, rng.randrange(3)]
         return queue[:3] * 2, [word for at in waiters for word in (SESSION[at], member(at))]
+    if name == "queue_take_each":
+        return [queue[3], *queue[:2], b"k1", b"{k1}:bwl.q"], [value, SESSION[rng.randrange(3)], lease]
     if name == "queue_release":
         return queue, [value, say]
     if name == "queue_cancel":
@@ -201,7 +203,7 @@ def scripts(rng, version):
     mess = 0.25
     if family == "queue" and rng.random() < 0.7:
         # A queue that works: waiters are subscribed, and little disturbs it.
-        names = ["queue_join"] * 4 + ["queue_release", "queue_heartbeat", "queue_heartbeat_each", "queue_cancel", "queue_requeue", "queue_take"]
+        names = ["queue_join"] * 4 + ["queue_release", "queue_heartbeat", "queue_heartbeat_each", "queue_cancel", "queue_requeue", "queue_take", "queue_take_each"]
         steps += [(rng.randrange(LINKS), [b"SUBSCRIBE", b"inbox%d" % i]) for i in range(3)]
         mess = 0.05
     for _ in range(STEPS):

@@ -1,6 +1,6 @@
 /*
- * test_batch.c -- many extensions or heartbeats as one command: the room for it, and the accepted
- * replies.
+ * test_batch.c -- many extensions, heartbeats or TAKE as one command: the room for it, and the
+ * accepted replies.
  * tests/session compares the command.
  */
 #include "engine/redis/wire/commands.h"
@@ -50,6 +50,7 @@ TEST(batch_buffer_fits_the_longest_command)
 {
     assert_fits(REDIS_EXTEND_IF_MINE);
     assert_fits(REDIS_QUEUE_HEARTBEAT);
+    assert_fits(REDIS_QUEUE_TAKE);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -62,6 +63,46 @@ static bwl_batch_verdict read_text(const char *text, bwl_batch_reply *ret_reply)
 static bwl_batch_verdict read_two(const char *text, bwl_batch_reply *ret_reply)
 {
     return bwl_batch_read(REDIS_QUEUE_HEARTBEAT, 2, text, strlen(text), ret_reply);
+}
+
+static bwl_batch_verdict read_three_takes(const char *text, bwl_batch_reply *ret_reply)
+{
+    return bwl_batch_read(REDIS_QUEUE_TAKE, 3, text, strlen(text), ret_reply);
+}
+
+TEST(batch_each_take_has_its_own_fence_or_holder)
+{
+    bwl_batch_reply reply;
+
+    assert_int_equal(read_three_takes("*3\r\n:7\r\n*2\r\n:700\r\n:2\r\n:-1\r\n", &reply),
+                     BWL_BATCH_EACH);
+    assert_int_equal(reply.answers[0], BWL_YES);
+    assert_int_equal(reply.fences[0], 7 * BWL_QUEUE_HANDOFFS);
+    assert_int_equal(reply.statuses[0].kind, BWL_QUEUE_STATUS_HELD);
+    assert_int_equal(reply.answers[1], BWL_NO);
+    assert_int_equal(reply.statuses[1].kind, BWL_QUEUE_STATUS_BUSY);
+    assert_true(reply.statuses[1].is_ours && reply.statuses[1].rests && reply.statuses[1].ends);
+    assert_int_equal(reply.statuses[1].left_ms, 700);
+    assert_int_equal(reply.answers[2], 0);
+}
+
+TEST(batch_of_takes_accepts_only_a_fence_or_a_holder_or_minus_one_for_each)
+{
+    static const char *const strange[] = { ":3\r\n",
+                                           "+OK\r\n",
+                                           "*2\r\n:7\r\n:8\r\n",
+                                           "*3\r\n:7\r\n:8\r\n",
+                                           "*3\r\n:7\r\n:8\r\n:0\r\n",
+                                           "*3\r\n:7\r\n:8\r\n:-2\r\n",
+                                           "*3\r\n:7\r\n:8\r\n:9007199254740992\r\n",
+                                           "*3\r\n:7\r\n:8\r\n_\r\n",
+                                           "*3\r\n:7\r\n:8\r\n*1\r\n:5\r\n",
+                                           "*3\r\n:7\r\n:8\r\n*2\r\n:-3\r\n:1\r\n",
+                                           "*3\r\n:7\r\n:8\r\n*2\r\n:5\r\n:3\r\n" };
+    bwl_batch_reply          reply;
+
+    for (size_t i = 0; i < COUNT_OF(strange); i++)
+        assert_int_equal(read_three_takes(strange[i], &reply), BWL_BATCH_STRANGE);
 }
 
 TEST(batch_each_heartbeat_has_its_own_status)
@@ -143,10 +184,12 @@ TEST(batch_error_is_for_all_extensions)
             "-READONLY You can't write\r\n", "-MISCONF Errors writing\r\n",
             "-ERR Error running script (call to f_0): @user_script:3: -OOM command\r\n" } },
         { BWL_BATCH_ALONE,
+          { "-CROSSSLOT Keys in request don't hash to the same slot\r\n",
+            "-NOPERM this user has no permissions\r\n", "-ERR unknown command 'EVALSHA'\r\n",
+            "!5\r\nERR x\r\n" } },
+        { BWL_BATCH_ELSEWHERE,
           { "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
-            "-CROSSSLOT Keys in request don't hash to the same slot\r\n",
-            "-MOVED 1 127.0.0.1:1\r\n", "-NOPERM this user has no permissions\r\n",
-            "-ERR unknown command 'EVALSHA'\r\n", "!5\r\nERR x\r\n" } },
+            "-MOVED 1 127.0.0.1:1\r\n", "-ASK 1 127.0.0.1:1\r\n" } },
     };
     bwl_batch_reply reply;
 

@@ -348,9 +348,10 @@ const bwl_request_kind bwl_redis_revalidate = {
 
 /* ---- pushes about changed keys --------------------------------------------------------------- */
 
+enum { PUSH_MAX = 4096 }; /* bytes; a longer one counts as a push about any key */
+
 /* `key` NULL: any key. */
-static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
-                      const bwl_resp_value *key)
+static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock, const bwl_bytes *key)
 {
     char   bytes[BWL_KEY_MAX];
     size_t size;
@@ -358,17 +359,12 @@ static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
     if (lock->hold.state != BWL_HOLD_WAITING || !lock->hold.protocol->retries_on_push)
         return false;
     size = bwl_redis_key(bytes, session->config, lock);
-    return key == NULL || (key->size == size && memcmp(key->text, bytes, size) == 0);
+    return key == NULL || (key->size == size && memcmp(key->at, bytes, size) == 0);
 }
 
-static void on_changed(bwl_session *session, const bwl_resp_value *key)
+static void wake_one(bwl_session *session, const bwl_bytes *key)
 {
     bwl_engine_lock *longest = NULL;
-
-    if (bwl_session_uses_push(session)) {
-        bwl_redis_on_queue_changed(session, key);
-        return;
-    }
 
     for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = at->next)
         if (waits_for(session, at->lock, key) &&
@@ -385,24 +381,36 @@ static void wake(bwl_session *session, bwl_engine_lock *lock, const void *arg)
         bwl_host_event(lock, (bwl_event){ .kind = BWL_PUSH });
 }
 
+static void on_changed(bwl_session *session, const bwl_bytes *key)
+{
+    if (bwl_session_uses_push(session))
+        bwl_redis_on_queue_changed(session, key);
+    else if (key != NULL)
+        wake_one(session, key);
+    else
+        bwl_redis_for_each_lock(session, NULL, wake);
+}
+
+/* What follows from it may read more from the connection: the push is copied before. */
 void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size)
 {
-    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
-    bwl_resp_value  value;
+    char           copy[PUSH_MAX];
+    bool           is_long = size > sizeof copy;
+    bwl_resp_value value;
 
+    if (!is_long)
+        bytes = memcpy(copy, bytes, size);
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 2 ||
         !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_text_is(&value, "invalidate") ||
         !bwl_resp_next_bare(&cursor, &value))
-        return;                                              /* another push */
-    if (value.type == '_' && bwl_session_uses_push(session)) /* all keys were deleted */
-        bwl_redis_on_queue_changed(session, NULL);
-    else if (value.type == '_')
-        bwl_redis_for_each_lock(session, NULL, wake);
-    if (value.type != '*')
-        return;
-    for (uint32_t count = value.count; count > 0; count--) {
-        if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$')
-            return;
-        on_changed(session, &value);
-    }
+        return; /* another push */
+    if (value.type == '_' || (value.type == '*' && is_long))
+        on_changed(session, NULL); /* '_': all keys were deleted */
+    else if (value.type == '*')
+        for (uint32_t count = value.count; count > 0; count--) {
+            if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$')
+                return;
+            on_changed(session, &(bwl_bytes){ value.text, value.size });
+        }
 }

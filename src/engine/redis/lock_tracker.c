@@ -98,9 +98,12 @@ void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
         return;
     if (was_granted_before(session, lock))
         mark_lost(session, lock);
+    bool is_same      = route->home == session;
     route->home       = session;
     route->granted    = session;
     route->granted_by = session->server.restarts;
+    if (!is_same)
+        bwl_redis_unwatch(lock); /* its queue is elsewhere now */
 }
 
 /* The command by which a hold is extended. */

@@ -391,6 +391,7 @@ static const bwl_session_owner sentinel = {
 static const bwl_session_slots slots = {
     .prepare           = bwl_slots_prepare,
     .on_prepared       = bwl_slots_on_prepared,
+    .may_share         = bwl_slots_may_share,
     .skips_preparation = bwl_slots_skips,
 };
 

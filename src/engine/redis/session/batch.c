@@ -1,8 +1,9 @@
 /*
- * batch.c -- several requests as one command: renewals or heartbeats as one call of a script, and
- * WAIT.  See inside.h.
+ * batch.c -- several requests as one command: renewals, heartbeats or TAKE as one call of a script,
+ * and WAIT.  See inside.h.
  *
- * Thousands of holds or waiters may be due at about the same time.  Adjacent requests in the
+ * Thousands of holds or waiters may be due at about the same time, and a caller may want several
+ * locks at once.  Adjacent requests in the
  * pipeline that may share a call are written as one command, and its reply is split into their
  * answers.  The layers above see separate requests.
  *
@@ -10,7 +11,7 @@
  * If the server refuses the whole call, a single key that an ACL forbids may be the cause: then
  * each request is sent again alone, and one that is refused alone is not batched until it succeeds.
  * After a second refusal in a row, the script itself is assumed to be forbidden: no more batches on
- * this connection.
+ * this connection.  (A redirect of a cluster is no refusal.)
  *
  * WAIT waits until the replicas have the writes, for all locks that need it: see
  * protocol/replicated.c.
@@ -143,7 +144,7 @@ void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, con
                        (long long)request->number);
 }
 
-/* ---- renewals and heartbeats ----------------------------------------------------------------- */
+/* ---- renewals, heartbeats, TAKE -------------------------------------------------------------- */
 
 /* Whether a request may be batched. */
 static bool may_share(const bwl_request *q)
@@ -152,11 +153,14 @@ static bool may_share(const bwl_request *q)
            !*q->kind->is_alone(q);
 }
 
-/* Whether two requests may share a call.  Their keys are on the same server.  (In a cluster they
- * would have to be in one slot: there are no batches.) */
-static bool are_alike(const bwl_request *a, const bwl_request *b)
+/* Whether two requests may share a call.  Their keys are on the same server; in a cluster they have
+ * to be in one slot. */
+static bool are_alike(const bwl_session *session, const bwl_request *a, const bwl_request *b)
 {
-    return a->command == b->command && a->lease_ms == b->lease_ms;
+    const bwl_session_slots *slots = session->owner->slots;
+
+    return a->command == b->command && a->lease_ms == b->lease_ms &&
+           (slots == NULL || slots->may_share(session, a, b));
 }
 
 size_t bwl_batch_size(const bwl_session *session, size_t nth)
@@ -166,16 +170,15 @@ size_t bwl_batch_size(const bwl_session *session, size_t nth)
 
     if (bwl_request_is_barrier(first))
         return barrier_size(session, nth);
-    if (session->host->closing || session->owner->slots != NULL ||
-        session->batches_refused >= REFUSALS_MAX || !may_share(first))
+    if (session->host->closing || session->batches_refused >= REFUSALS_MAX || !may_share(first))
         return 1;
     while (size < BWL_BATCH_MAX && nth + size < session->pipeline.count) {
         const bwl_request *next = bwl_pipeline_at(&session->pipeline, nth + size);
-        if (!may_share(next) || !are_alike(first, next))
+        if (!may_share(next) || !are_alike(session, first, next))
             break;
         size++;
     }
-    return size < BWL_BATCH_MIN ? 1 : size;
+    return size < bwl_batch_min(first->command) ? 1 : size;
 }
 
 static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_session *session,
@@ -193,10 +196,21 @@ static bool uses_eval(const bwl_session *session, size_t nth, size_t size)
     return false;
 }
 
+/* An extension needs only its session. */
+static bwl_queue_self self_of(bwl_session *session, const bwl_request *q)
+{
+    bwl_queue_self self = { .slot = 0 };
+
+    if (q->command == REDIS_QUEUE_HEARTBEAT || q->command == REDIS_QUEUE_TAKE)
+        return q->kind->self(session, q);
+    memcpy(self.session, session->push.id, sizeof self.session);
+    return self;
+}
+
 static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_writer *writer)
 {
     const bwl_request     *first = bwl_pipeline_at(&session->pipeline, nth);
-    bwl_queue_self         self; /* an extension needs only its session */
+    bwl_queue_self         self  = self_of(session, first);
     char                   key[BWL_KEY_MAX];
     bwl_redis_command_args args = { .command  = first->command,
                                     .use_eval = uses_eval(session, nth, size),
@@ -214,9 +228,7 @@ static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_w
         args.number          = q->number;
         args.rules           = q->lock->hold.request.options->rules;
         if (q->command == REDIS_QUEUE_HEARTBEAT)
-            self = q->kind->self(session, q);
-        else
-            memcpy(self.session, session->push.id, sizeof self.session);
+            self = self_of(session, q);
         bwl_batch_write_arguments(writer, &args);
     }
     if (first->command != REDIS_QUEUE_HEARTBEAT)
@@ -231,7 +243,7 @@ bool bwl_batch_send(bwl_session *session, size_t nth, size_t size)
 
     if (bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth)))
         return barrier_write(session, nth, size);
-    assert(size >= BWL_BATCH_MIN);
+    assert(size > 1);
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
         keys_size += write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
@@ -254,6 +266,7 @@ static void answer_each(bwl_session *session, const bwl_batch_reply *reply)
         bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
         q->batch.known        = reply->answers[i];
         q->batch.status       = reply->statuses[i];
+        q->batch.fence        = reply->fences[i];
         q->batch.again        = q->batch.known == 0;
         *q->kind->is_alone(q) = q->batch.again;
     }
@@ -267,11 +280,11 @@ static void answer_all(bwl_session *session, bwl_answer answer)
         bwl_pipeline_at(&session->pipeline, i)->batch.known = answer;
 }
 
-static void retry_all_alone(bwl_session *session, bool use_eval)
+/* Each alone; use_eval: all together, with the text of the script. */
+static void retry_all(bwl_session *session, bool use_eval)
 {
     size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
-    session->batches_refused += use_eval ? 0 : 1;
     for (size_t i = 0; i < size; i++) {
         bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
         q->batch.again        = true;
@@ -284,20 +297,27 @@ bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, si
 {
     const bwl_request *first = bwl_pipeline_at(&session->pipeline, 0);
     bwl_batch_reply    reply;
+    bool               is_new;
 
     if (bwl_request_is_barrier(first))
         return on_barrier_reply(session, bytes, size);
-    assert(first->batch.size >= BWL_BATCH_MIN);
+    assert(first->batch.size > 1);
     switch (bwl_batch_read(first->command, first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:
         session->batches_refused = 0;
         answer_each(session, &reply);
         return BWL_REDIS_ANSWER;
     case BWL_BATCH_RETRYABLE: answer_all(session, BWL_RETRYABLE); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_ALONE: retry_all_alone(session, false); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_NOSCRIPT: /* still unknown after the text was sent: alone */
-        retry_all_alone(session, !uses_eval(session, 0, first->batch.size));
+    case BWL_BATCH_NOSCRIPT: /* still unknown after the text was sent: refused */
+        is_new = !uses_eval(session, 0, first->batch.size);
+        session->batches_refused += is_new ? 0 : 1;
+        retry_all(session, is_new);
         return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ALONE:
+        session->batches_refused++;
+        retry_all(session, false);
+        return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ELSEWHERE: retry_all(session, false); return BWL_REDIS_ANSWER;
     case BWL_BATCH_STRANGE: return BWL_REDIS_STRANGE;
     }
     bwl_unreachable("a verdict outside of its enum");

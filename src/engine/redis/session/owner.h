@@ -44,6 +44,9 @@ typedef struct bwl_session_slots {
     /* Reads one frame of their replies, for the oldest request. */
     void (*on_prepared)(bwl_session *session, const char *bytes, size_t size);
 
+    /* Whether they are about one slot, and nothing has to precede them: they may be one command. */
+    bool (*may_share)(const bwl_session *session, const bwl_request *a, const bwl_request *b);
+
     /* While closing: write the request without its preparation? */
     bool (*skips_preparation)(const bwl_session *session, const bwl_request *request);
 } bwl_session_slots;

@@ -107,6 +107,7 @@ void bwl_request_answer_known(bwl_session *session, const bwl_request *request)
     bwl_request_complete(session, request,
                          &(bwl_event){ .kind    = BWL_REPLY,
                                        .answer  = request->batch.known,
+                                       .number  = request->batch.fence,
                                        .details = status->kind != 0 ? status : NULL });
 }
 

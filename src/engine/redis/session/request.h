@@ -34,7 +34,8 @@ typedef struct bwl_request_batch {
     uint8_t    size;  /* n: it and the next n - 1 requests are one command; 0: a single request */
     bool       again; /* send it again, alone */
     bwl_answer known; /* its part of the reply; 0: none yet */
-    bwl_queue_status status; /* and of a heartbeat; kind 0: none */
+    bwl_queue_status status; /* and of a heartbeat or a TAKE; kind 0: none */
+    uint64_t         fence;  /* and of a TAKE */
 } bwl_request_batch;
 
 /* The way of a request between the nodes of a cluster. */

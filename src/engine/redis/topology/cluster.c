@@ -291,14 +291,15 @@ static bool may_hop(const bwl_session *session, bwl_request *request)
     return true;
 }
 
-/* In a cluster each request is sent alone, and its reply is one frame: none of it has come yet. */
+/* Its reply is one frame: it has not come yet, or has said that it must be sent again. */
 static bool submit_again(bwl_session *session, const bwl_request *request)
 {
     bwl_request retry = *request;
 
     assert(retry.flight.prepares || retry.flight.frames == 0);
-    assert(retry.batch.size == 0 && retry.batch.known == 0);
+    assert(retry.batch.known == 0);
     retry.flight = (bwl_request_flight){ .written = false };
+    retry.batch  = (bwl_request_batch){ .size = 0 };
     return bwl_session_submit(session, &retry);
 }
 
@@ -530,8 +531,14 @@ static bool has_lost_slot(const char *bytes, size_t size)
            memmem(bytes, size, words, sizeof words - 1) != NULL;
 }
 
+/* An error that is the reply to several requests sends each alone: that one is redirected.  A
+ * request whose reply has several frames is not. */
 bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
 {
+    const bwl_request *first = bwl_pipeline_at(&session->pipeline, 0);
+
+    if (first->batch.size > 0 || first->flight.frames > 0)
+        return false;
     if (bwl_cluster_redirect(session, bytes, size))
         return true;
     if (!has_lost_slot(bytes, size))

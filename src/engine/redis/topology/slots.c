@@ -208,6 +208,13 @@ bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *reques
     return BWL_PREPARED_WAIT;
 }
 
+/* ASKING affects only the next command, and is written for each request. */
+bool bwl_slots_may_share(const bwl_session *session, const bwl_request *a, const bwl_request *b)
+{
+    return slot_of(a) == slot_of(b) && due_for(session, a) == 0 && !a->route.asking &&
+           !b->route.asking;
+}
+
 bool bwl_slots_skips(const bwl_session *session, const bwl_request *request)
 {
     (void)session;

@@ -44,4 +44,5 @@ bool bwl_slots_uses(const bwl_request *request);
 /* See bwl_session_owner. */
 bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *request);
 void                 bwl_slots_on_prepared(bwl_session *session, const char *bytes, size_t size);
-bool                 bwl_slots_skips(const bwl_session *session, const bwl_request *request);
+bool bwl_slots_may_share(const bwl_session *session, const bwl_request *a, const bwl_request *b);
+bool bwl_slots_skips(const bwl_session *session, const bwl_request *request);

@@ -157,14 +157,16 @@ bool              bwl_redis_next_holder(bwl_holders_page *page, bwl_holder_reply
 
 /* ---- batches */
 
-/* Many extensions as one call of a script, with one reply for each.  Each is the EXTEND command of
- * its key, with the meaning of protocol/store/redis.h and protocol/store/queue.h, all of them at
- * the same time.  An error of one is the reply to that one; if the whole call fails, none was
- * carried out.
+/* Many commands as one call of a script, with one reply for each: extensions, TAKE, heartbeats.
+ * Each has the meaning of protocol/store/redis.h and protocol/store/queue.h, all of them at the
+ * same time.  An error of one is the reply to that one, or it has to be sent alone; if the whole
+ * call fails, none was carried out.
  *
  * MAX: a server does nothing else during the call, and a larger batch is not cheaper for each.
- * MIN: a smaller batch costs as much as single commands.  See docs/design/renewals.md. */
-enum { BWL_BATCH_MIN = 4, BWL_BATCH_MAX = 32 };
+ * min: a smaller batch costs as much as single commands.  See docs/design/renewals.md and
+ * several-names.md. */
+enum { BWL_BATCH_MAX = 32 };
+size_t bwl_batch_min(bwl_redis_command command);
 
 /* True for a command that can be in a batch.  number: as in bwl_redis_command_args. */
 bool bwl_batch_takes(bwl_redis_command command, int64_t number);
@@ -172,8 +174,8 @@ bool bwl_batch_takes(bwl_redis_command command, int64_t number);
 /* Bytes of the command, at most.  keys_size: of the keys of all locks together. */
 size_t bwl_batch_size_max(bwl_redis_command command, unsigned count, size_t keys_size);
 
-/* write: the beginning of the command, from `command` and `use_eval`.  The keys of each follow, the
- * arguments of each, and for extensions the common lease. */
+/* write: the beginning of the command, from `command` and `use_eval`; of TAKE, also from `self`.
+ * The keys of each follow, the arguments of each, and the common lease, except of heartbeats. */
 void bwl_batch_write(bwl_resp_writer *writer, const bwl_redis_command_args *args, unsigned count);
 void bwl_batch_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 void bwl_batch_write_arguments(bwl_resp_writer *writer, const bwl_redis_command_args *args);
@@ -182,14 +184,17 @@ typedef enum bwl_batch_verdict {
     BWL_BATCH_EACH = 1,  /* each has its reply */
     BWL_BATCH_RETRYABLE, /* the server cannot serve now: none was carried out */
     BWL_BATCH_ALONE,     /* the whole call was refused: send each alone */
+    BWL_BATCH_ELSEWHERE, /* a cluster moves or has moved the slot: likewise */
     BWL_BATCH_NOSCRIPT,  /* as BWL_REDIS_NOSCRIPT */
     BWL_BATCH_STRANGE,   /* as BWL_REDIS_STRANGE */
 } bwl_batch_verdict;
 
-/* YES or NO for each; 0: send this one alone.  Of heartbeats, the status of each. */
+/* YES or NO for each; 0: send this one alone.  Of TAKE and heartbeats, the status of each; of TAKE,
+ * the fence of each YES. */
 typedef struct bwl_batch_reply {
     bwl_answer       answers[BWL_BATCH_MAX];
     bwl_queue_status statuses[BWL_BATCH_MAX];
+    uint64_t         fences[BWL_BATCH_MAX];
 } bwl_batch_reply;
 
 /* Reads the frame that replies to a batch of `count`.  Writes the reply if the verdict is EACH. */

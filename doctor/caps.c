@@ -8,6 +8,7 @@
  */
 #include "doctor/caps.h"
 #include "doctor/target.h"
+#include "engine/election.h"
 #include "engine/file/store.h"
 #include "protocol/protocol.h"
 
@@ -216,19 +217,21 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     const bwl_compat_rules *rules    = settings->options.rules;
     caps_row                row      = find_row(&target);
     const bwl_engine       *engine   = client->host.engine;
+    const bwl_protocol     *protocol = target.protocol != NULL ? target.protocol : engine->protocol;
     *ret_caps                        = (caps){
-                               .row           = row,
-                               .is_default    = target.is_default,
-                               .has_period    = target.protocol != NULL && target.protocol->rests,
-                               .is_shared     = target.protocol != NULL && target.protocol->shares,
-                               .why_no_ticket = bwl_why_not_passed(engine, target.protocol, rules),
-                               .renews        = row.renews && settings->renews,
-                               .lease_ms      = engine->has_lease ? settings->lease_ms : 0,
-                               .wait_ms       = settings->wait_ms,
-                               .tries_max     = rules != NULL ? rules->tries_max : 0,
-                               .replicas      = target.replicas,
-                               .sticky_ms     = settings->keep_ms,
+                               .row        = row,
+                               .is_default = target.is_default,
+                               .has_period = target.protocol != NULL && target.protocol->rests,
+                               .is_shared  = target.protocol != NULL && target.protocol->shares,
+                               .renews     = row.renews && settings->renews,
+                               .lease_ms   = engine->has_lease ? settings->lease_ms : 0,
+                               .wait_ms    = settings->wait_ms,
+                               .tries_max  = rules != NULL ? rules->tries_max : 0,
+                               .replicas   = target.replicas,
+                               .sticky_ms  = settings->keep_ms,
     };
+    ret_caps->why_no_ticket   = bwl_why_not_passed(engine, target.protocol, rules);
+    ret_caps->why_no_election = bwl_why_no_election(engine, protocol);
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", settings->risk);
     if (target.profile != NULL)

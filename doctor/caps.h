@@ -40,6 +40,7 @@ typedef struct caps {
     bool        has_period;           /* a lock can stay taken after its release */
     bool        is_shared;            /* a lock can have several holders: shared, permits */
     const char *why_no_ticket;        /* a constant; NULL: a hold can be passed on */
+    const char *why_no_election;      /* a constant; NULL: a holder can announce that it leads */
     bool        renews;               /* that of the row, unless the URL has renew=off     */
     int64_t     lease_ms;             /* 0: no lease                                       */
     int64_t     sticky_ms;            /* a released lock stays with its client; 0: not     */

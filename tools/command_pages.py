@@ -12,6 +12,7 @@ import sys
 
 PARTS = {
     "run": ["DESCRIPTION", "OPTIONS", "SHARED HOLDS AND PERMITS", "SEVERAL NAMES", "ONCE PER PERIOD", "METRICS", "STOPPING"],
+    "elect": ["ELECTION", "STOPPING"], "observe": ["OBSERVE"],
     "hold": ["HOLD", "TICKETS"], "release": ["HOLD"], "who": ["WHO"], "ls": ["LS"], "top": ["TOP"],
     "watch": ["WATCH"], "break": ["BREAK"], "fence": ["FENCES"], "caps": ["CAPABILITIES"], "acl": ["ACL"], "doctor": ["DOCTOR"],
     "version": ["VERSION"],

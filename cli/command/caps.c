@@ -42,6 +42,7 @@ static void write_json(const caps *c)
     json_flag("period", c->has_period);
     json_flag("shared", c->is_shared);
     json_flag("ticket", c->why_no_ticket == NULL);
+    json_flag("election", c->why_no_election == NULL);
     if (c->lease_ms > 0)
         json_number("lease_ms", c->lease_ms);
     json_flag("renews", c->renews);
@@ -86,6 +87,9 @@ static void write_text(const caps *c)
     write_line("ticket", c->why_no_ticket == NULL
                              ? "bowline hold --ticket passes the lock on to another client"
                              : words_of("none: %s", c->why_no_ticket).text);
+    write_line("election", c->why_no_election == NULL
+                               ? "bowline elect runs on one host, bowline observe shows which"
+                               : words_of("none: %s", c->why_no_election).text);
     if (c->lease_ms == 0)
         write_line("lease", "none");
     else

@@ -1,10 +1,13 @@
 #include "cli/command/look.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/text/holder.h"
@@ -95,6 +98,21 @@ void look_write_json(const char *name, const bowline_holder *holder, const bowli
     holder_write_json(holder);
     look_write_shares(shares, count);
     json_close('}');
+}
+
+int look_pipe(void)
+{
+    struct stat out;
+
+    return fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode) ? STDOUT_FILENO : -1;
+}
+
+void look_pause(int64_t pause_ms)
+{
+    struct pollfd reader = { .fd = look_pipe() };
+
+    if (poll(&reader, 1, (int)pause_ms) == 1 && (reader.revents & POLLERR) != 0)
+        (void)raise(SIGPIPE);
 }
 
 size_t look_columns(void)

@@ -43,5 +43,12 @@ void look_write_json(const char *name, const bowline_holder *holder, const bowli
 /* The same array, in the object that is open; nothing without shares. */
 void look_write_shares(const bowline_holder shares[], int count);
 
+/* Pauses, and ends the program if the reader of a pipe is gone: without an event, nothing would be
+ * written to it.  Call (void)signal(SIGPIPE, SIG_DFL) first: a caller may ignore it. */
+void look_pause(int64_t pause_ms);
+
+/* Standard output, if it is a pipe; below 0: it is none. */
+int look_pipe(void);
+
 /* The width of the terminal of standard output; SIZE_MAX: it is not a terminal. */
 size_t look_columns(void);

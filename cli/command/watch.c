@@ -15,9 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/command/change.h"
 #include "cli/command/look.h"
@@ -250,18 +248,6 @@ static bool look_again(watcher *w, failure *reterr)
     return true;
 }
 
-/* Ends the program if the reader of a pipe is gone: without an event, nothing would be written to
- * it. */
-static void rest(int64_t pause_ms)
-{
-    struct stat   out;
-    bool          is_pipe = fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode);
-    struct pollfd reader  = { .fd = is_pipe ? STDOUT_FILENO : -1 };
-
-    if (poll(&reader, 1, (int)pause_ms) == 1 && (reader.revents & POLLERR) != 0)
-        (void)raise(SIGPIPE);
-}
-
 static int watch(look *l, failure *reterr)
 {
     watcher w        = { .look = l };
@@ -274,7 +260,7 @@ static int watch(look *l, failure *reterr)
         if (!look_again(&w, reterr))
             return -1;
         if (!w.is_over)
-            rest(w.is_known ? change_pause_ms(&w.before, every_ms) : every_ms);
+            look_pause(w.is_known ? change_pause_ms(&w.before, every_ms) : every_ms);
     }
     return 0;
 }

@@ -1,9 +1,10 @@
 /*
- * job.h -- the state of one `bowline run`, and its steps: run.c calls lock.c and supervise.c.
+ * job.h -- the state of one `bowline run` or `bowline elect`, and its steps: run.c calls lock.c,
+ * supervise.c and elect.c.
  */
 #pragma once
 
-#include <bowline/async.h>
+#include <bowline/election.h>
 
 #include "cli/run/child.h"
 #include "cli/run/guard.h"
@@ -43,6 +44,13 @@ typedef struct loss_report {
     const char *name; /* of the lock */
 } loss_report;
 
+/* Of `bowline elect`: see elect.c. */
+typedef struct election {
+    bool               is_on;
+    bool               is_over;      /* a signal that ends bowline has come */
+    bowline_operation *announcement; /* in flight; NULL */
+} election;
+
 typedef struct job {
     run_options     options;
     settings        settings;
@@ -67,6 +75,7 @@ typedef struct job {
     bool            stop_is_for_group; /* Ctrl-Z, sent to the process group of bowline */
     bool            server_is_silent;  /* the wait has ended without it */
     loss_report     loss;
+    election        election;
 } job;
 
 /* Of all holds, the one that ends first. */
@@ -121,6 +130,21 @@ bool loss_breaker(const bowline_error *loss, words *ret_why);
 /* Reports these words on --status-fd. */
 void report_breaker(const job *j, words why);
 
+/* Whether the locks of the job have a leader.  Call after lock_prepare. */
+int elect_check(const job *j, failure *reterr);
+
+/* The command runs: announces that this process leads.  Later: reads the result, and says why
+ * observers do not see it. */
+void elect_announce(job *j);
+void elect_look(job *j);
+
+/* Before the release: forgets an announcement in flight. */
+void elect_end(job *j);
+
+/* After the release: whether the leadership was lost, and is wanted again.  Says so, and makes the
+ * job as it was before the lock. */
+bool elect_again(job *j);
+
 /* Watches the lock and the command until the command has ended. */
 void supervise(job *j);
 
@@ -133,5 +157,7 @@ int loss_of(const job *j);
 /* Why the lock is lost; left_ms: what job_left_ms has returned. */
 words loss_why(const job *j, int64_t left_ms);
 
-/* `bowline run`: runs a command while holding a lock.  argv[0] is "run".  Returns the exit code. */
+/* `bowline run`: runs a command while holding a lock.  `bowline elect`: likewise, until it ends by
+ * itself.  argv[0] is "run" or "elect".  Returns the exit code. */
 int run_main(int argc, char **argv);
+int elect_main(int argc, char **argv);

@@ -46,10 +46,12 @@ static bool is_server(const job *j)
 
 enum { PROGRAM_MAX = 63 }; /* bytes: see bowline_options */
 
-/* The command of bowline, for texts: "run" or "hold". */
+/* The command of bowline, for texts: "run", "elect" or "hold". */
 static const char *verb_of(const job *j)
 {
-    return j->options.command != NULL ? "run" : "hold";
+    if (j->options.command == NULL)
+        return "hold";
+    return j->election.is_on ? "elect" : "run";
 }
 
 /* `bowline run` takes the lock over instead of acquiring it. */
@@ -66,7 +68,7 @@ static words program_of(const job *j)
         return words_of("bowline hold");
     const char *command = j->options.command[0];
     const char *slash   = strrchr(command, '/');
-    return words_of("bowline run %.*s", PROGRAM_MAX - (int)strlen("bowline run "),
+    return words_of("bowline %s %.*s", verb_of(j), PROGRAM_MAX - (int)strlen("bowline elect "),
                     slash != NULL && slash[1] != '\0' ? slash + 1 : command);
 }
 
@@ -202,7 +204,7 @@ void lock_check_signals(job *j)
  * Replies come in order, and that to the acquire may be late. */
 static bowline_client *query_client(job *j)
 {
-    if (j->query_client == NULL && is_server(j) &&
+    if (j->query_client == NULL && is_server(j) && j->settings.url[0] != '\0' &&
         open_client(&j->query_client, j, ASK_MS, NULL) < 0)
         j->query_client = NULL; /* the lease is so short that j->client is as quick */
     return j->query_client != NULL ? j->query_client : j->client;

@@ -1,8 +1,10 @@
 /*
- * run.c -- `bowline run`: acquires the lock, runs the command, watches both, releases the lock,
- * reports the result.
+ * run.c -- `bowline run` and `bowline elect`: acquires the lock, runs the command, watches both,
+ * releases the lock, reports the result.
  *
  *      prepare --> lock_take --> start --> supervise --> lock_release --> result
+ *                      ^                                       |
+ *                      `------------ elect: the lock was lost -'
  *
  * One event loop renews the lock and watches the command.  If the lock cannot be renewed, the
  * command is stopped before another client can acquire the lock (guard.h).  The lock is released
@@ -45,7 +47,9 @@ static int prepare(job *j, failure *reterr)
 {
     if (check_status_fd(&j->options, reterr) < 0 || child_find(j->options.command, reterr) < 0)
         return -1;
-    return lock_prepare(j, reterr);
+    if (lock_prepare(j, reterr) < 0)
+        return -1;
+    return j->election.is_on ? elect_check(j, reterr) : 0;
 }
 
 static void report_acquired(const job *j)
@@ -329,8 +333,8 @@ _Noreturn static void leave(job *j)
     _exit(code);
 }
 
-/* Everything after the lock is acquired. */
-static int run_locked(job *j)
+/* Everything after the lock is acquired; *ret_again: acquire it again. */
+static int run_locked(job *j, bool *ret_again)
 {
     bowline_error released = { .status = BOWLINE_OK };
     failure       is;
@@ -347,41 +351,69 @@ static int run_locked(job *j)
         leave(j);
     if (j->child.exec_error != 0 || (j->options.period.retries_failed && exit_code(j) != 0))
         drop_rest(j);
+    elect_end(j);
     released.status = lock_release(j, &released);
-    int code        = result(j, &released);
+    *ret_again      = elect_again(j);
+    if (*ret_again)
+        return 0;
+    int code = result(j, &released);
     report_released(j, &released, code);
     return code;
 }
 
-int run_main(int argc, char **argv)
+/* *ret_again: once more. */
+static int run_once(job *j, bool *ret_again)
 {
-    job     j = { .interrupt = INTERRUPT_NONE };
     failure is;
-    int     code;
 
-    code = run_options_read(&j.options, argc, argv, &is);
+    *ret_again = false;
+    if (lock_take(j, &is) < 0)
+        return report_failed(j, &is);
+    lock_check_signals(j);
+    return j->ended_by != 0 ? report_interrupted(j) : run_locked(j, ret_again);
+}
+
+static int run(const option_table *table, job *j, int argc, char **argv)
+{
+    failure is;
+    bool    again = true;
+    int     code  = run_options_read(&j->options, table, argc, argv, &is);
+
     if (code < 0) {
         say_failure(&is);
         return is.code;
     }
     if (code == 0) {
-        options_write(&run_table, false);
+        options_write(table, false);
         return say_done();
     }
-    metrics_begin(&j.metrics, &j.options.metrics);
-    if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {
-        code = report_failed(&j, &is);
-    } else {
-        lock_check_signals(&j);
-        code = j.ended_by != 0 ? report_interrupted(&j) : run_locked(&j);
-    }
-    report_numbers(&j, code);
-    settings_wipe(&j.settings);
-    if (j.server_is_silent)
+    metrics_begin(&j->metrics, &j->options.metrics);
+    if (prepare(j, &is) < 0)
+        code = report_failed(j, &is);
+    else
+        while (again)
+            code = run_once(j, &again);
+    report_numbers(j, code);
+    settings_wipe(&j->settings);
+    if (j->server_is_silent)
         _exit(code); /* bowline_close would wait for it; the kernel has what was sent */
-    bowline_close(j.client);
+    bowline_close(j->client);
     /* A shell ends its loop only if bowline dies of the INT that the user typed. */
-    if (code == EXIT_SIGNAL + SIGINT && j.interrupt >= INTERRUPT_KEY)
-        signals_die_of_interrupt(j.interrupt == INTERRUPT_HIDDEN_KEY);
+    if (code == EXIT_SIGNAL + SIGINT && j->interrupt >= INTERRUPT_KEY)
+        signals_die_of_interrupt(j->interrupt == INTERRUPT_HIDDEN_KEY);
     return code;
+}
+
+int run_main(int argc, char **argv)
+{
+    job j = { .interrupt = INTERRUPT_NONE };
+
+    return run(&run_table, &j, argc, argv);
+}
+
+int elect_main(int argc, char **argv)
+{
+    job j = { .interrupt = INTERRUPT_NONE, .election = { .is_on = true } };
+
+    return run(&elect_table, &j, argc, argv);
 }

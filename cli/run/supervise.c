@@ -248,6 +248,8 @@ static void pass_signals_on(job *j)
             j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
         if (number == SIGTSTP || number == SIGCONT)
             j->stop_is_for_group = number == SIGTSTP && by_terminal;
+        if (ends_bowline(number))
+            j->election.is_over = true;
         if (j->ending.not_stopped && ends_bowline(number))
             j->ended_by = number;
         int error = child_signal(&j->child, number);
@@ -269,6 +271,8 @@ static void check_start(job *j)
     json_send();
     if (j->options.verbose)
         say_line("%s started, pid %d", j->options.command[0], (int)j->child.pid);
+    if (j->election.is_on)
+        elect_announce(j);
 }
 
 /* The command has stopped.  On a terminal bowline stops too, so that the shell gets control.  After
@@ -387,6 +391,7 @@ void supervise(job *j)
         pass_signals_on(j);
         check_start(j);
         check_child(j);
+        elect_look(j);
     }
     terminal_take_back(&j->terminal);
     j->loop.client = j->client;

@@ -8,6 +8,8 @@
 /* Operands.  CAPITALS are placeholders, lower-case words are literal, [ ] is optional.  COMMAND
  * and what follows is a command line of its own. */
 #define RUN_OPERANDS     "NAME COMMAND [ARG...]"
+#define ELECT_OPERANDS   "NAME COMMAND [ARG...]"
+#define OBSERVE_OPERANDS "NAME"
 #define HOLD_OPERANDS    "NAME"
 #define RELEASE_OPERANDS ""
 #define WHO_OPERANDS     "NAME"
@@ -20,13 +22,15 @@
 #define CAPS_OPERANDS    "[URL]"
 #define ACL_OPERANDS     "[URL]"
 #define DOCTOR_OPERANDS  "[URL]"
-#define HELP_OPERANDS                                \
-    "[run|hold|release|who|ls|watch|top|break|fence" \
-    "|lab|caps|acl|doctor|version]"
+#define HELP_OPERANDS                                  \
+    "[run|elect|observe|hold|release|who|ls|watch|top" \
+    "|break|fence|lab|caps|acl|doctor|version]"
 
 /* Name, operands, map of options, help. */
 #define COMMAND_MAP(X)                                                                         \
     X(run, RUN_OPERANDS, RUN_OPTION_MAP, "run a command while holding a lock")                 \
+    X(elect, ELECT_OPERANDS, ELECT_OPTION_MAP, "run a command while this host is the leader")  \
+    X(observe, OBSERVE_OPERANDS, OBSERVE_OPTION_MAP, "show who leads, and each change of it")  \
     X(hold, HOLD_OPERANDS, HOLD_OPTION_MAP, "hold a lock while another process lives")         \
     X(release, RELEASE_OPERANDS, RELEASE_OPTION_MAP, "release a lock that bowline hold keeps") \
     X(who, WHO_OPERANDS, WHO_OPTION_MAP, "show who holds a lock")                              \
@@ -84,6 +88,23 @@
     X(TICKET, 0, "ticket", "FILE", "take over the lock that bowline hold passed on")          \
     PLACE_OPTIONS(X)                                                                          \
     TALK_OPTIONS(X)                                                                           \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define ELECT_OPTION_MAP(X)                                                              \
+    X(VALUE, 0, "value", "TEXT", "what observers see (HOST:PID of COMMAND)")             \
+    X(WAIT_FOR_SERVER, 0, "wait-for-server", NULL, "if there is no server, wait for it") \
+    X(LEASE, 't', "lease", "TIME", "how long a dead leader keeps the others waiting")    \
+    X(KILL_AFTER, 0, "kill-after", "TIME", "time from TERM to KILL (5s)")                \
+    X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")     \
+    PLACE_OPTIONS(X)                                                                     \
+    TALK_OPTIONS(X)                                                                      \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define OBSERVE_OPTION_MAP(X)                                       \
+    X(ONCE, 0, "once", NULL, "write who leads now, and end")        \
+    X(UNTIL_LEADER, 0, "until", "leader|none", "end then, with 0")  \
+    X(JSON, 0, "json", NULL, "write each change as a line of JSON") \
+    PLACE_OPTIONS(X)                                                \
     X(HELP, 'h', "help", NULL, "show this help")
 
 #define WHO_OPTION_MAP(X)                                               \

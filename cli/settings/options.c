@@ -78,6 +78,25 @@ const option_table run_table = {
     .details = run_details,
 };
 
+static const option_row elect_rows[] = { ELECT_OPTION_MAP(OPTION_ROW) };
+
+const option_table elect_table = {
+    OPTION_TABLE("elect", elect_rows, ELECT_OPERANDS, true),
+    .before = "bowline elect scheduler ./scheduler            on every host: one leads\n"
+              "bowline elect --value $(hostname):80 web ./web   observers see where\n"
+              "bowline observe scheduler                      who leads, until Ctrl-C\n"
+              "\n",
+    .after  = "\n"
+              "Waits until it leads, without a limit, and runs COMMAND as bowline run does.\n"
+              "Observers see TEXT and the fence at once.  If the leadership is lost, COMMAND\n"
+              "is stopped in time, and bowline waits again.\n"
+              "\n"
+              "An old leader may still run for a moment, and TEXT is a hint: whatever COMMAND\n"
+              "writes to must check $BOWLINE_FENCE.\n"
+              "\n"
+              "Exit: status of COMMAND when it ends by itself, as bowline run.\n",
+};
+
 enum {
     ROWS_MAX     = 32,
     FIRST_NUMBER = 256,
@@ -295,6 +314,32 @@ static int read_until(const char **ret_event, const char *value, failure *reterr
     return 0;
 }
 
+static int read_until_leader(const char **ret_event, const char *value, failure *reterr)
+{
+    static const char *const names[] = { "leader", "none", NULL };
+    int                      i       = read_choice("--until", "event", value, names, reterr);
+
+    if (i < 0)
+        return -1;
+    *ret_event = names[i];
+    return 0;
+}
+
+static int read_value(const char **ret_value, const char *value, failure *reterr)
+{
+    size_t size = strlen(value);
+
+    if (size > BOWLINE_ANNOUNCEMENT_MAX)
+        return usage_failed(
+            reterr, words_of("--value: the text has more than %d bytes", BOWLINE_ANNOUNCEMENT_MAX));
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)
+            return usage_failed(
+                reterr, words_of("--value: the text has a control character, such as a new line"));
+    *ret_value = value;
+    return 0;
+}
+
 /* "2/5": two of five. */
 static int read_permits(share *ret_share, const char *value, failure *reterr)
 {
@@ -381,6 +426,9 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_METRICS_NAME: return read_label(&o->metrics.name, value, reterr);
     case OPTION_WAIT_FOR_SERVER: o->waits_for_server = true; break;
     case OPTION_TICKET: o->hold.ticket = value; break;
+    case OPTION_VALUE: return read_value(&o->hold.value, value, reterr);
+    case OPTION_ONCE: o->look.is_once = true; break;
+    case OPTION_UNTIL_LEADER: return read_until_leader(&o->look.until, value, reterr);
     case OPTION_HELP:
     case OPTION_VERSION: break; /* see options_parse, main.c */
     }
@@ -463,20 +511,25 @@ int options_check_name(const char *name, const char *command, failure *reterr)
 }
 
 /* NAME, COMMAND and its arguments, from argv[at] on. */
-static int read_operands(run_options *o, int at, int argc, char **argv, failure *reterr)
+static int read_operands(run_options *o, const option_table *t, int at, int argc, char **argv,
+                         failure *reterr)
 {
+    words usage = words_of("usage: %s", t->usage);
+
     if (at >= argc)
-        return usage_failed(reterr, words_of("the name of the lock is missing"));
+        return options_fail(t, reterr, words_of("the name of the lock is missing"), usage);
     o->name = argv[at++];
-    if (options_check_name(o->name, "run", reterr) < 0)
+    if (options_check_name(o->name, t->command, reterr) < 0)
         return -1;
     if (at < argc && strcmp(argv[at], "--") == 0)
         at++;
     if (at >= argc)
-        return usage_failed(reterr, words_of("the command for lock %s is missing", o->name));
+        return options_fail(t, reterr, words_of("the command for lock %s is missing", o->name),
+                            usage);
     o->command = argv + at;
     if (url_has_password(o->command[0]))
-        return usage_failed(reterr, words_of("a URL with a password is in the place of COMMAND"));
+        return options_fail(t, reterr, words_of("a URL with a password is in the place of COMMAND"),
+                            usage);
     return 0;
 }
 
@@ -521,19 +574,20 @@ static int check_period(const run_options *o, failure *reterr)
     return 0;
 }
 
-int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
+int run_options_read(run_options *ret_options, const option_table *t, int argc, char **argv,
+                     failure *reterr)
 {
     run_options *o  = ret_options;
-    int          at = options_parse(o, &run_table, argc, argv, reterr);
+    int          at = options_parse(o, t, argc, argv, reterr);
 
-    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, at, argc, argv, reterr) < 0))
+    if (at > 0 && (check_period(o, reterr) < 0 || read_operands(o, t, at, argc, argv, reterr) < 0))
         return -1;
     /* While another host runs it, there is nothing to do here, either. */
     if (o->period.once_ms != 0 && o->wait_ms == BOWLINE_DEFAULT) {
         o->busy_code = o->busy_code == EXIT_NOT_ACQUIRED ? 0 : o->busy_code;
         o->skips     = true;
     }
-    if (at > 0 && options_take_wait(o, &run_table, reterr) < 0)
+    if (at > 0 && options_take_wait(o, t, reterr) < 0)
         return -1;
     if (at > 0 && o->metrics.name != NULL && o->metrics.file == NULL)
         return usage_failed(reterr, words_of("--metrics-name needs --metrics-file"));

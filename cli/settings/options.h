@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <bowline/bowline.h>
+#include <bowline/election.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,6 +56,9 @@ typedef enum option_id {
     OPTION_METRICS_FILE,
     OPTION_METRICS_NAME,
     OPTION_TICKET,
+    OPTION_VALUE,
+    OPTION_ONCE,
+    OPTION_UNTIL_LEADER,
 } option_id;
 
 typedef struct option_row {
@@ -105,12 +108,13 @@ typedef struct metrics_options {
     const char *name; /* the label */
 } metrics_options;
 
-/* Of hold and release; 0 or NULL if not given. */
+/* Of hold, release and elect; 0 or NULL if not given. */
 typedef struct hold_options {
     int         pid;    /* --for */
     const char *socket; /* --hold */
     bool        checks;
     const char *ticket; /* --ticket; also of run */
+    const char *value;  /* --value of elect */
 } hold_options;
 
 /* The options of the commands that look at locks. */
@@ -119,6 +123,7 @@ typedef struct look_options {
     int64_t     every_ms;
     int         max_keys;     /* -1: not given */
     const char *until;        /* a name of WATCH_EVENTS */
+    bool        is_once;      /* --once of observe */
     bool        is_confirmed; /* --yes of break */
 } look_options;
 
@@ -184,6 +189,7 @@ int options_fail(const option_table *t, failure *reterr, words what, words why);
 void options_write(const option_table *t, bool with_details);
 
 extern const option_table run_table;
+extern const option_table elect_table;
 
 /* Reads a time: `key` is "wait", "lease", "max-hold", "kill-after", "every" or "period". */
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
@@ -196,5 +202,7 @@ int options_check_name(const char *name, const char *command, failure *reterr);
 /* --skip without a wait does not wait; --wait-for-server needs a wait. */
 int options_take_wait(run_options *o, const option_table *t, failure *reterr);
 
-/* Reads `run ...`; argv[0] is "run". Returns 1, 0 for --help, or below 0 with *reterr. */
-int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);
+/* Reads `run ...` or `elect ...`; argv[0] is the command. Returns 1, 0 for --help, or below 0 with
+ * *reterr. */
+int run_options_read(run_options *ret_options, const option_table *t, int argc, char **argv,
+                     failure *reterr);

@@ -39,6 +39,7 @@
 #define BOWLINE_HPP
 
 #include <bowline/cpp/client.hpp>
+#include <bowline/cpp/election.hpp>
 #include <bowline/cpp/error.hpp>
 #include <bowline/cpp/hold.hpp>
 #include <bowline/cpp/holders.hpp>
@@ -53,6 +54,7 @@
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
+#include <bowline/election.h>
 #include <bowline/stats.h>
 #include <bowline/update.h>
 

@@ -2,6 +2,7 @@
 
 #include "lab/base/memory.h"
 #include "sim/kernel/descriptor.h"
+#include "sim/load/elections.h"
 #include "sim/load/forked.h"
 #include "sim/load/periods.h"
 #include "sim/load/shares.h"
@@ -38,7 +39,9 @@ typedef struct activity {
     int                lost_fd; /* -1: not asked for */
     bool               was_cancelled;
     bool               asks_for_all; /* QUERYING */
+    bool               observes;     /* QUERYING: who leads */
     bool               had_ended;    /* RELEASING: the hold, before */
+    uint64_t           fence;        /* RELEASING: of the hold */
 } activity;
 
 typedef struct loop {
@@ -209,6 +212,7 @@ static void begin_release(loop *c, activity *a)
     drop_claim(a);
     a->lost_fd   = -1;
     a->had_ended = bowline_hold_left_ms(a->hold) == 0;
+    a->fence     = bowline_hold_fence(a->hold);
     a->next_at   = INT64_MAX;
     c->program->counts->releases++;
     load_period_releases(c->program, a->hold, a->name);
@@ -233,6 +237,18 @@ static void begin_extend(loop *c, activity *a)
     if (has_begun(c, a, ACTIVITY_EXTENDING,
                   bowline_extend_start(&a->op, a->hold, load_extend_ms(c->program), &error),
                   &error))
+        a->next_at = cancel_at(c, 8, 100);
+    else
+        plan_hold(c, a);
+}
+
+static void begin_announce(loop *c, activity *a)
+{
+    bowline_error error = { 0 };
+
+    begin_call(c, a, "bowline_announce", 0);
+    if (has_begun(c, a, ACTIVITY_EXTENDING,
+                  load_announce(c->program, &a->op, a->hold, &a->call, &error), &error))
         a->next_at = cancel_at(c, 8, 100);
     else
         plan_hold(c, a);
@@ -309,14 +325,20 @@ static void begin_yield(loop *c, activity *a)
 static void begin_query(loop *c, activity *a)
 {
     bowline_error error = { 0 };
-    bool          all   = load_asks_for_all(c->program);
 
     c->program->counts->queries++;
-    a->name = (unsigned)load_draw(c->program, c->program->plan.names);
-    begin_call(c, a, all ? "bowline_holders" : "bowline_who", 0);
-    a->asks_for_all = all;
-    int status      = (all ? bowline_holders_start : bowline_who_start)(&a->op, c->program->client,
-                                                                   load_lock_name(a->name), &error);
+    a->asks_for_all = load_asks_for_all(c->program);
+    a->name         = (unsigned)load_draw(c->program, c->program->plan.names);
+    a->observes     = !a->asks_for_all && load_draws_observation(c->program);
+    begin_call(c, a,
+               a->observes       ? "bowline_observe"
+               : a->asks_for_all ? "bowline_holders"
+                                 : "bowline_who",
+               0);
+    int status  = a->observes ? load_observe(c->program, &a->op, &a->call, &error)
+                              : (a->asks_for_all ? bowline_holders_start : bowline_who_start)(
+                                   &a->op, c->program->client, load_lock_name(a->name), &error);
+    a->limit_at = load_limit_ms(c->program, &a->call);
     if (has_begun(c, a, ACTIVITY_QUERYING, status, &error))
         a->next_at = cancel_at(c, 8, 100);
     else
@@ -343,13 +365,11 @@ static void end_query(loop *c, activity *a)
         end_query_for_all(c, a);
         return;
     }
-    int status = bowline_who_finish(&holder, a->op, &error);
+    int status = a->observes ? load_observed(c->program, a->op, &a->call, &error)
+                             : bowline_who_finish(&holder, a->op, &error);
 
     end_call(c, a, status, &error);
-    if (status == BOWLINE_OK && holder.held != 0 && holder.foreign != 0 &&
-        !c->program->plan.is_beside && check_is_name_calm(a->name, a->call.since))
-        check_fail("who: %s: bowline_who found a foreign lock",
-                   sim_process_name(c->program->process));
+    load_check_who(c->program, &a->call, status, &holder);
     become_idle(c, a);
 }
 
@@ -362,6 +382,7 @@ static void end_release(loop *c, activity *a)
     load_check_release(c->program, status, a->had_ended);
     if (status == BOWLINE_OK)
         load_period_released(c->program, a->name);
+    load_leads_no_more(a->name, status == BOWLINE_OK ? a->fence : 0);
     become_idle(c, a);
 }
 
@@ -419,7 +440,7 @@ static void fork_child(loop *c)
             all[i].hold = NULL; /* it belongs to the operation */
         if (a->state == ACTIVITY_ACQUIRING)
             all[i].acquire = a->op;
-        else if (a->state == ACTIVITY_QUERYING)
+        else if (a->state == ACTIVITY_QUERYING && !a->observes && !a->asks_for_all)
             all[i].who = a->op;
         else
             all[i].other = a->op;
@@ -473,6 +494,10 @@ static void hold_on(loop *c, activity *a)
         pass_on(c, a);
         return;
     }
+    if (load_draws_announcement(c->program, a->share)) {
+        begin_announce(c, a);
+        return;
+    }
     if (may_change(c, a) && load_draw(c->program, 4) == 0) {
         begin_change(c, a);
         return;
@@ -498,7 +523,7 @@ static void do_step(loop *c, activity *a)
             a->next_at = INT64_MAX;
         else if (load_has_ticket(c->program))
             import(c, a);
-        else if (load_draw(c->program, 16) == 0)
+        else if (load_draw(c->program, c->program->plan.elects ? 2 : 16) == 0)
             begin_query(c, a);
         else
             begin_acquire(c, a);
@@ -514,13 +539,6 @@ static void do_step(loop *c, activity *a)
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
-
-static bool is_readable(int fd)
-{
-    struct pollfd polled = { .fd = fd, .events = POLLIN };
-
-    return sim_poll(&polled, 1, 0) == 1;
-}
 
 static void take_event(loop *c, const bowline_event *event)
 {
@@ -563,26 +581,16 @@ static void take_events(loop *c)
     }
 }
 
-/* The descriptor of the hold is readable exactly while bowline_hold_left_ms is 0.  Time passes
- * between two calls, so it is asked before and after. */
-static void check_lost_fd(loop *c, activity *a, bool was_lost, bool has_time)
-{
-    if (has_time ? was_lost : !is_readable(a->lost_fd))
-        check_fail("state: %s: the descriptor of a hold with %s left is %sreadable",
-                   sim_process_name(c->program->process), has_time ? "time" : "no time",
-                   has_time ? "" : "not ");
-}
-
 /* What is claimed, what is due, and what is late. */
 static void look_at(loop *c, activity *a)
 {
     if (a->claim != NULL) {
-        bool       was_lost = a->lost_fd >= 0 && is_readable(a->lost_fd);
+        bool       was_lost = a->lost_fd >= 0 && load_is_readable(a->lost_fd);
         check_left left     = load_left(c->program, a->hold);
         int64_t    now      = sim_clock_read(c->program->process, SIM_CLOCK_BOOT);
         check_until(a->claim, left);
         if (a->lost_fd >= 0)
-            check_lost_fd(c, a, was_lost, left.until > now);
+            load_check_lost_fd(c->program, a->lost_fd, was_lost, left.until > now);
         if (left.until <= now && a->next_at > load_own_ms(c->program))
             a->next_at = load_own_ms(c->program);
     }

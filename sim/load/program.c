@@ -1,6 +1,7 @@
 #include "sim/load/program.h"
 
 #include "lab/base/dice.h"
+#include "sim/kernel/descriptor.h"
 #include "sim/kernel/network.h"
 #include "sim/kernel/say.h"
 #include "sim/load/tickets.h"
@@ -218,6 +219,29 @@ void load_check_hold(load_program *program, bowline_hold *hold, unsigned name)
         check_fail("state: %s: bowline_hold_check returned %s with %lld ms left",
                    sim_process_name(program->process), bowline_status_name(status),
                    (long long)left_ms);
+}
+
+bool load_is_readable(int fd)
+{
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+    return sim_poll(&polled, 1, 0) == 1;
+}
+
+void load_check_lost_fd(const load_program *program, int fd, bool was_lost, bool has_time)
+{
+    if (has_time ? was_lost : !load_is_readable(fd))
+        check_fail("state: %s: the descriptor of a hold with %s left is %sreadable",
+                   sim_process_name(program->process), has_time ? "time" : "no time",
+                   has_time ? "" : "not ");
+}
+
+void load_check_who(const load_program *program, const load_call *call, int status,
+                    const bowline_holder *holder)
+{
+    if (status == BOWLINE_OK && holder->held != 0 && holder->foreign != 0 &&
+        !program->plan.is_beside && check_is_name_calm(call->name, call->since))
+        check_fail("who: %s: bowline_who found a foreign lock", sim_process_name(program->process));
 }
 
 void load_check_event(load_program *program, int kind, unsigned name)

@@ -43,6 +43,7 @@ typedef struct load_plan {
     bool     is_beside;    /* others take these names with another protocol */
     bool     no_renewal;   /* every second hold is kept to its end */
     bool     has_breaks;   /* holds are broken */
+    bool     elects;       /* holds announce that they lead, and it observes: elections.h */
     bool     takes_several; /* acquires several names at once; a program with threads */
 } load_plan;
 
@@ -119,6 +120,15 @@ void load_check_release(const load_program *program, int status, bool had_ended)
 
 /* The state of a hold agrees with the time that is left. */
 void load_check_hold(load_program *program, bowline_hold *hold, unsigned name);
+
+/* The descriptor of a hold is readable exactly while bowline_hold_left_ms is 0.  Time passes
+ * between two calls, so it is asked before and after. */
+bool load_is_readable(int fd);
+void load_check_lost_fd(const load_program *program, int fd, bool was_lost, bool has_time);
+
+/* A holder query has ended. */
+void load_check_who(const load_program *program, const load_call *call, int status,
+                    const bowline_holder *holder);
 
 /* The library reports a loss, or a renewal that failed. */
 void load_check_event(load_program *program, int kind, unsigned name);

@@ -58,6 +58,7 @@ enum {
 #define PERIODS UINT64_C(0x70657269)
 #define SHARES  UINT64_C(0x73686172)
 #define SEVERAL UINT64_C(0x73657665)
+#define ELECTS  UINT64_C(0x656c6563)
 
 static uint64_t draw(uint64_t *seed, uint64_t below)
 {
@@ -561,6 +562,18 @@ static void draw_several(sim_plan *plan)
         plan->clients[i].load.takes_several = plan->clients[i].load.threads > 0;
 }
 
+/* Likewise.  All clients have a protocol with an election. */
+static void draw_elections(sim_plan *plan)
+{
+    uint64_t dice = plan->seed ^ ELECTS;
+    bool     may  = draw(&dice, 4) == 0 && plan->servers.topology != SIM_REDLOCK;
+
+    for (unsigned i = 0; i < plan->clients_count; i++)
+        may = may && plan->clients[i].has_fence;
+    for (unsigned i = 0; may && i < plan->clients_count; i++)
+        plan->clients[i].load.elects = plan->clients[i].load.threads == 0;
+}
+
 void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
 {
     uint64_t dice = seed;
@@ -598,4 +611,5 @@ void sim_plan_draw(sim_plan *ret_plan, uint64_t seed, sim_topology only)
     draw_periods(ret_plan);
     draw_shares(ret_plan);
     draw_several(ret_plan);
+    draw_elections(ret_plan);
 }

@@ -5,6 +5,7 @@
 #include "lab/base/dice.h"
 #include "sim/kernel/say.h"
 #include "sim/load/periods.h"
+#include "sim/load/elections.h"
 #include "sim/load/tickets.h"
 #include "sim/search/connections.h"
 #include "sim/search/epoch.h"
@@ -400,6 +401,7 @@ static void begin(const sim_plan *plan)
     check_begin(rules);
     load_tickets_begin();
     load_periods_begin();
+    load_elections_begin();
     sim_deploy_plan servers = plan->servers;
     servers.wall_ns         = WALL_NS;
     servers.complain        = complain;

@@ -64,6 +64,9 @@ int bwl_end_other(bwl_operation *operation, bowline_error *reterr);
  * USAGE: there are several. */
 int bwl_check_only_reference(const bwl_lock *lock, const char *verb, bowline_error *reterr);
 
+/* locked: such an operation has been started for the caller, who will finish it. */
+void bwl_watch_on_hold(bowline_operation *op);
+
 /* locked: starts the renewal thread, which renews the hold while the caller works.  If it cannot
  * start, the hold would end with its lease: then it is released. */
 int bwl_keep_hold(bowline_hold **hold, bowline_error *reterr);

@@ -146,8 +146,10 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     const char     *silence = "the store gave no reason";
 
     switch (operation->completion.result) {
-    case BWL_HELD:
-    case BWL_RELEASED: return BOWLINE_OK;
+    case BWL_HELD: return BOWLINE_OK;
+    case BWL_RELEASED:
+        return operation->announces ? lock->engine->view.election->announced(&lock->base, reterr)
+                                    : BOWLINE_OK;
     case BWL_BUSY:
         if (operation->verb == BWL_EXTEND)
             return bwl_fail(reterr, BWL_STATUS_BUSY,

@@ -159,6 +159,8 @@ static int give_up(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_
                    TICKET_KIND " " TICKET_VERSION " %s %016" PRIx64 " %" PRIu64 " %s %s",
                    passed.protocol, passed.place, passed.fence, passed.value, lock->base.name);
     explicit_bzero(&passed, sizeof passed);
+    if (lock->engine->view.election != NULL)
+        lock->engine->view.election->withdraw(&lock->base);
     bwl_lock_pass_on(lock);
     return BOWLINE_OK;
 }

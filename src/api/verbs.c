@@ -333,6 +333,19 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     return BOWLINE_OK;
 }
 
+/* An event loop polls only the first shard: in others the renewal thread reads the reply. */
+void bwl_watch_on_hold(bowline_operation *op)
+{
+    bwl_lock *lock = op->inner.lock;
+
+    if (op->inner.verb != BWL_RELEASE)
+        bwl_lock_pin(&lock->base); /* finish may come after the release of the hold */
+    op->inner.user = lock->user;
+    bwl_operation_watch(&op->inner);
+    if (lock->shard != op->client->first)
+        bwl_loop_hand_over(&lock->shard->loop);
+}
+
 /* `name` is that of the public function, for the message. */
 static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const action *a,
                            const char *name, bowline_error *reterr)
@@ -360,13 +373,7 @@ static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const
         bwl_client_operation_free(op);
         return status;
     }
-    if (a->verb != BWL_RELEASE)
-        bwl_lock_pin(&lock->base); /* finish may come after the release of the hold */
-    op->inner.user = lock->user;
-    bwl_operation_watch(&op->inner);
-    /* An event loop polls only the first shard: in others the renewal thread reads the reply. */
-    if (shard != op->client->first)
-        bwl_loop_hand_over(&shard->loop);
+    bwl_watch_on_hold(op);
     *ret_op = op;
     return BOWLINE_OK;
 }
@@ -433,7 +440,7 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish or "
                         "bowline_acquire_all_finish, a who by bowline_who_finish, holders by "
-                        "bowline_holders_finish");
+                        "bowline_holders_finish, an observe by bowline_observe_finish");
     bwl_operation_forget(&op->inner);
     bwl_lock *kept   = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
     int       status = bwl_end_other(&op->inner, reterr);

@@ -174,7 +174,8 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
 {
     bwl_holder holder;
 
-    if (ret_holder == NULL || op == NULL || !op->inner.is_query || op->inner.is_of_all)
+    if (ret_holder == NULL || op == NULL || !op->inner.is_query || op->inner.is_of_all ||
+        op->inner.observes)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_finish takes a place for the holder, and a who");
     int status = bwl_check_holder(ret_holder, reterr);

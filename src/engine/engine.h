@@ -94,6 +94,8 @@ typedef struct bwl_engine_view {
     /* Shows the command that a held lock works for, without waiting for a reply; 0: none.  NULL:
      * the store does not show it. */
     void (*command)(bwl_engine_lock *lock, int64_t pid);
+
+    const struct bwl_election *election; /* NULL: no holder can announce anything */
 } bwl_engine_view;
 
 /* How a lock is passed on to another client. */

@@ -319,7 +319,7 @@ static void stepped(const bwl_lock *lock)
         s->why = lock->base.why;
         bwl_group_on_store_status(&s->group, lock->base.hold.until, lock->base.hold.last_error);
     }
-    if (lock->was_queued)
+    if (lock->history.was_queued)
         bwl_group_on_wanted(&s->group); /* probably by another one, too */
     run(s);
 }
@@ -478,14 +478,14 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 /* Not if another one of this client has entered the queue behind it, or if somebody had it before:
- * the next hold would probably be in the way, too.  The last millisecond of a hold counts as
- * lost. */
+ * the next hold would probably be in the way, too.  Nor if it has led: the next leader waits.  The
+ * last millisecond of a hold counts as lost. */
 static bool may_keep(const bwl_lock *lock)
 {
     const bwl_hold *hold = &lock->base.hold;
 
     return may_be_kept(lock->shard) && lock->shard->idle_groups < KEPT_MAX && lock->group == NULL &&
-           !lock->was_queued && hold->state == BWL_HOLD_HELD &&
+           !lock->history.was_queued && !lock->history.has_led && hold->state == BWL_HOLD_HELD &&
            bwl_hold_left(hold, bwl_shard_now(lock->shard)) > 1 && hold->request.rest_ms == 0 &&
            hold->request.share.weight == 0 && hold->terms.max_hold_ms == BWL_NEVER &&
            bwl_named_find(&lock->shard->named, lock->base.name, lock->base.name_size) == lock;

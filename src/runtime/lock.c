@@ -92,7 +92,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     lock->handles            = 1;
     lock->base.in_background = false;
     lock->saw_foreign        = false;
-    lock->was_queued         = false;
+    lock->history            = (bwl_lock_history){ .was_queued = false };
     lock->was_reached        = false;
     lock->stats              = (bwl_lock_stats){ .holds = false };
     lock->reads_wall         = reads_wall(&lock->base.hold);
@@ -183,50 +183,6 @@ bool bwl_lock_is_awaited(const bwl_engine_lock *lock)
     return ((const bwl_lock *)(const void *)lock)->operation != NULL;
 }
 
-/* ---- releases in the background: their end --------------------------------------------------- */
-
-/* A thread that waits for the end of all is also signalled at the first failure. */
-static void check_end(bwl_shard *shard)
-{
-    bwl_background *b       = &shard->background;
-    bool            is_over = b->count == 0 || b->first != NULL || b->dropped > 0;
-
-    if (is_over)
-        bwl_loop_complete(&shard->loop, &b->end, BWL_RELEASED);
-    else
-        b->end.result = BWL_PENDING;
-}
-
-static void report_later(bwl_background *b, bwl_lock *lock, bwl_outcome_kind kind)
-{
-    lock->handles++; /* until it is reported */
-    lock->ended_as        = kind;
-    lock->next_unreported = NULL;
-    if (b->last != NULL)
-        b->last->next_unreported = lock;
-    else
-        b->first = lock;
-    b->last = lock;
-    b->unreported++;
-}
-
-static void end_in_background(bwl_lock *lock, bwl_outcome_kind kind)
-{
-    bwl_background *b = &lock->shard->background;
-
-    assert(lock->base.in_background);
-    assert(b->count > 0);
-    lock->base.in_background = false;
-    b->count--;
-    if (kind != BWL_RELEASED && b->unreported < BWL_UNREPORTED_MAX) {
-        report_later(b, lock, kind);
-    } else if (kind != BWL_RELEASED) {
-        b->dropped++;
-        b->dropped_lost += kind == BWL_LOST ? 1 : 0;
-    }
-    check_end(lock->shard);
-}
-
 /* ---- effects --------------------------------------------------------------------------------- */
 
 static void step(bwl_lock *lock, const bwl_effects *fx);
@@ -258,7 +214,7 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
         kind = lock->shard->group_calls->result(lock, kind);
     count_end(lock, kind);
     if (lock->base.in_background && operation == NULL)
-        end_in_background(lock, kind);
+        bwl_background_ended(lock, kind);
     lock->operation = NULL;
     if (lock->group != NULL)
         lock->shard->group_calls->completed(lock, kind);
@@ -447,7 +403,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         lock->time_is_up_at = time_is_up_at(lock);
         bwl_loop_set_timer(loop, &lock->timer, bwl_ms_min(wake, lock->time_is_up_at));
     }
-    lock->was_queued = lock->was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
+    lock->history.was_queued = lock->history.was_queued || lock->base.hold.state == BWL_HOLD_QUEUED;
     if (lock->group != NULL)
         lock->shard->group_calls->stepped(lock);
 }
@@ -458,9 +414,9 @@ void bwl_lock_begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 {
     assert(lock->operation == NULL);
     *operation = (bwl_operation){ .lock = lock, .verb = verb, .completion.result = BWL_PENDING };
-    lock->operation   = operation;
-    lock->was_queued  = lock->was_queued && verb != BWL_ACQUIRE;
-    lock->was_reached = false;
+    lock->operation          = operation;
+    lock->history.was_queued = lock->history.was_queued && verb != BWL_ACQUIRE;
+    lock->was_reached        = false;
     bwl_lock_pin(&lock->base);
 }
 
@@ -640,8 +596,6 @@ int bwl_lock_await(bwl_operation *operation, bwl_ms until, bwl_fault *fault)
 
 bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
 {
-    bwl_shard *shard = lock->shard;
-
     assert(lock->operation == NULL && !lock->base.in_background);
     lock->base.in_background = true;
     bwl_lock_release(lock, operation);
@@ -652,36 +606,8 @@ bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation)
     assert(lock->operation == operation);
     lock->operation = NULL;
     lock->handles--;
-    shard->background.count++;
-    check_end(shard);
+    bwl_background_began(lock->shard);
     return false;
-}
-
-bwl_lock *bwl_background_take(bwl_shard *shard)
-{
-    bwl_background *b    = &shard->background;
-    bwl_lock       *lock = b->first;
-
-    if (lock == NULL)
-        return NULL;
-    b->first = lock->next_unreported;
-    if (b->first == NULL)
-        b->last = NULL;
-    b->unreported--;
-    check_end(shard);
-    return lock;
-}
-
-size_t bwl_background_take_dropped(bwl_shard *shard, size_t *ret_lost)
-{
-    bwl_background *b       = &shard->background;
-    size_t          dropped = b->dropped;
-
-    *ret_lost       = b->dropped_lost;
-    b->dropped      = 0;
-    b->dropped_lost = 0;
-    check_end(shard);
-    return dropped;
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */
@@ -721,5 +647,8 @@ void bwl_lock_let_go(bwl_lock *lock)
 
 void bwl_lock_query_done(bwl_engine_lock *lock)
 {
-    end_operation(bwl_lock_of_engine(lock), BWL_RELEASED);
+    const bwl_operation *operation = bwl_lock_of_engine(lock)->operation;
+
+    if (operation == NULL || operation->is_query || operation->announces)
+        end_operation(bwl_lock_of_engine(lock), BWL_RELEASED);
 }

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "engine/election.h"
 #include "runtime/shard.h"
 
 enum { BWL_REFERENCES_MAX = 65535 };
@@ -33,6 +34,12 @@ typedef struct bwl_lock_group_calls {
     void (*watched)(bwl_lock *lock, bool is_wanted);
 } bwl_lock_group_calls;
 
+/* Why its release goes to the store although it could be kept. */
+typedef struct bwl_lock_history {
+    bool was_queued; /* the store had a queue for its latest attempt   */
+    bool has_led;    /* its holder has announced something: query.c    */
+} bwl_lock_history;
+
 struct bwl_lock {
     bwl_engine_lock   base; /* first: an engine knows only this */
     bwl_timer         timer;
@@ -53,7 +60,7 @@ struct bwl_lock {
     bwl_outcome_kind ended_as; /* the result of an unreported release in the background */
     bwl_lock        *next_unreported;
     bool             saw_foreign; /* the last reply showed a foreign value */
-    bool             was_queued;  /* the store had a queue for its latest attempt */
+    bwl_lock_history history;
     bool             was_reached; /* the store has answered an attempt of this acquire or yield */
     bwl_lock_stats   stats;
     bool             reads_wall; /* its protocol or token needs the wall clock */
@@ -68,6 +75,8 @@ struct bwl_operation {
     bool             keeps;                        /* RELEASE that waits for bwl_engine.watch */
     bool             is_query;                     /* the machine is not involved */
     bool             is_of_all;                    /* a query for all holders */
+    bool             observes;                     /* a query for who leads */
+    bool             announces;                    /* EXTEND that changes an announcement */
     bool             watched;                      /* its end goes into the event queue */
     bwl_completion   completion;                   /* BWL_PENDING: in flight */
     bwl_queued_event event;                        /* of its end */
@@ -164,6 +173,15 @@ void bwl_lock_list(bwl_lock *lock, bwl_operation *operation);
  * forced.start. */
 void bwl_lock_force_release(bwl_lock *lock, bwl_operation *operation, uint64_t id);
 
+/* Announces a text of a held lock, NULL: withdraws it.  Completes as BWL_RELEASED when
+ * engine->view.election->announced has the result, or as BWL_LOST.  The engine has an election. */
+void bwl_lock_announce(bwl_lock *lock, bwl_operation *operation, const char *text);
+
+/* Observes who leads, until that differs from *seen, or `until` has come: completes as
+ * BWL_RELEASED when engine->view.election->observed has the result, else as BWL_CANCELLED. */
+void bwl_lock_observe(bwl_lock *lock, bwl_operation *operation, const bwl_leader *seen,
+                      bwl_ms until);
+
 /* Sends one command of a transaction; `transaction` gets the result.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction);
 
@@ -187,6 +205,10 @@ enum {
  * it has completed already, with the result in the operation, and the handle still exists; false:
  * it continues in the background. */
 bool bwl_lock_release_in_background(bwl_lock *lock, bwl_operation *operation);
+
+/* For lock.c: one has begun; it has ended. */
+void bwl_background_began(bwl_shard *shard);
+void bwl_background_ended(bwl_lock *lock, bwl_outcome_kind kind);
 
 /* Takes the oldest that failed from the list: `ended_as` is the result.  Drop it with
  * bwl_lock_drop_handle.  NULL: there is none. */

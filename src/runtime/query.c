@@ -1,6 +1,6 @@
 /*
  * query.c -- operations of a lock that its machine knows nothing of: who holds it, which locks are
- * held, a force release, a command of a transaction.
+ * held, a force release, a command of a transaction, what its holder announces.
  */
 #include "runtime/lock.h"
 #include "engine/listing.h"
@@ -33,6 +33,23 @@ void bwl_lock_query_breaker(bwl_lock *lock, bwl_operation *operation, uint64_t i
 {
     begin_query(lock, operation);
     end_query(lock, lock->shard->host.engine->view.ask_breaker(&lock->base, id));
+}
+
+void bwl_lock_announce(bwl_lock *lock, bwl_operation *operation, const char *text)
+{
+    bwl_lock_begin(lock, operation, BWL_EXTEND);
+    operation->announces  = true;
+    lock->history.has_led = true;
+    (void)bwl_shard_now(lock->shard);
+    end_query(lock, lock->engine->view.election->announce(&lock->base, text));
+}
+
+void bwl_lock_observe(bwl_lock *lock, bwl_operation *operation, const bwl_leader *seen,
+                      bwl_ms until)
+{
+    begin_query(lock, operation);
+    operation->observes = true;
+    end_query(lock, lock->engine->view.election->observe(&lock->base, seen, until));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_transaction *transaction)

@@ -48,7 +48,7 @@ def caps(place, *words):
 
 def cells(answer):
     said = {name: answer[name] for name in ("wake", "loss", "crash")}
-    return said | {name: "yes" if answer[name] else "no" for name in ("order", "fence", "period", "shared", "ticket")}
+    return said | {name: "yes" if answer[name] else "no" for name in ("order", "fence", "period", "shared", "ticket", "election")}
 
 
 def test_caps_says_how_long_an_acquire_waits_and_how_often_it_tries(place):

@@ -77,7 +77,7 @@ def shell(request, directory):
     asked.end()
 
 
-EXPLAINED = {"run", "hold", "release", "break", "who", "ls", "watch", "top", "fence", "lab", "caps", "acl", "doctor", "version"}
+EXPLAINED = {"run", "elect", "observe", "hold", "release", "break", "who", "ls", "watch", "top", "fence", "lab", "caps", "acl", "doctor", "version"}
 
 
 def bare(words):

@@ -202,7 +202,7 @@ def test_every_status_is_in_the_manual():
 @pytest.mark.skipif(not BOWLINE, reason="this build has no command")
 def test_the_manual_and_the_help_know_the_same_options():
     known = set()
-    for command in ("run", "hold", "release", "who", "ls", "watch", "top", "break", "fence", "caps", "acl", "doctor"):
+    for command in ("run", "elect", "observe", "hold", "release", "who", "ls", "watch", "top", "break", "fence", "caps", "acl", "doctor"):
         said = run([BOWLINE, "help", command])
         assert said.returncode == 0
         found = set(re.findall(r"--[a-z][a-z-]+", said.stdout))

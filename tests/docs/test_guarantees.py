@@ -107,7 +107,7 @@ def test_the_readable_pages_have_the_same_promises_and_no_names():
     assert rows_of(section(guarantees), 2) == rows_of(section(evidence), 2) != []
     faults = {head: rows_of(part) for head, part in re.findall(r"^## ([^\n]+)\n(.*?)(?=^## )", evidence + "\n## ", re.M | re.S)}
     del faults["Protocol by protocol"]
-    assert len(faults) == 10
+    assert len(faults) == 11
     for head, rows in faults.items():
         page, name = (redlock, "Failures") if head == "Failures of redlock" else (guarantees, head)
         shown = [row for row in rows_of(page.partition(f"## {name}\n")[2].partition("\n## ")[0]) if row[0] != "the servers"]

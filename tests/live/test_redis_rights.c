@@ -11,9 +11,8 @@
 #include "rights_story.h"
 #include "tests/lib/shared_server.h"
 
+#include <bowline/election.h>
 #include <bowline/update.h>
-
-#include <bowline/async.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +75,21 @@ static void wait_behind_a_foreign_lock(bowline_client *client)
     release("release", w.hold);
 }
 
+/* An election needs no more than the lock: the observer subscribes, and is told. */
+static void note_election(bowline_hold *hold, bowline_client *observer)
+{
+    bowline_leader     leader = BOWLINE_LEADER_INIT;
+    bowline_operation *op;
+
+    note_status("observe", bowline_observe(&leader, observer, "life", 0, NULL));
+    if (bowline_observe_start(&op, observer, "life", &leader, 900, NULL) != BOWLINE_OK)
+        return;
+    (void)bowline_ping(observer, 0, NULL); /* its look comes before that of the ping */
+    note_status("announce", bowline_announce(hold, "here", NULL));
+    note_status("told", bowline_observe_finish(&leader, op, NULL));
+    note("leads %d by %d: %s; ", leader.leads, leader.pid != 0, leader.text);
+}
+
 static void use_queue(const char *options)
 {
     bowline_client *first  = must_open(url_with(options));
@@ -88,6 +102,7 @@ static void use_queue(const char *options)
     if (hold != NULL) {
         note("fence %d; ", bowline_hold_fence(hold) > 0);
         note_status("extend", bowline_extend(hold, 120000, NULL));
+        note_election(hold, second);
         note_status("busy", try_once(third, "life"));
         waiter_start(&w, second, "life", 500);
         wait_for_a_waiter(&w);

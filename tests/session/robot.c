@@ -84,6 +84,13 @@ static bool is_publish_of_handshake(const char *command)
            strcmp(command + size - 2, " H") == 0;
 }
 
+/* Not of an observer: bowline:i:v: and a key. */
+static bool is_subscription_of_handshake(const char *command)
+{
+    return (begins(command, "SSUBSCRIBE ") || begins(command, "SUBSCRIBE ")) &&
+           strstr(command, " bowline:i:v:") == NULL;
+}
+
 /* "SENTINEL MASTER service": as the address that the sentinel names, or the error. */
 static void answer_master(fake_connection *to)
 {
@@ -126,7 +133,7 @@ bool robot_answers(fake_connection *to, const char *command)
         answer(to, "+OK");
     else if (strcmp(command, "CLIENT ID") == 0)
         answer(to, ":%lld", (long long)to->id);
-    else if (begins(command, "SSUBSCRIBE ") || begins(command, "SUBSCRIBE "))
+    else if (is_subscription_of_handshake(command))
         answer_subscribe(to, command);
     else if (is_publish_of_handshake(command))
         answer_publish(to, command);

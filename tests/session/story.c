@@ -6,10 +6,8 @@
 #include "fake_net.h"
 #include "resp_text.h"
 #include "robot.h"
+#include "caller_story.h"
 #include "compare_story.h"
-
-#include <bowline/async.h>
-#include <bowline/update.h>
 
 #include <stdlib.h>
 
@@ -184,6 +182,7 @@ static void finish(story_lock *lock)
 
 static void note_changes(void)
 {
+    note_leader();
     for (unsigned i = 0; i < locks_count; i++) {
         story_lock *lock = &locks[i];
         if (lock->op != NULL && bowline_operation_done(lock->op))
@@ -294,6 +293,10 @@ static void does_with_hold(const char *what)
     } else if (after(what, "extends ") != NULL) {
         status = bowline_extend_start(&lock->op, lock->hold, (uint32_t)strtoul(number, NULL, 10),
                                       &error);
+    } else if (after(what, "announces ") != NULL || after(what, "withdraws ") != NULL) {
+        const char *text = strstr(what, " as ");
+        status =
+            bowline_announce_start(&lock->op, lock->hold, text != NULL ? text + 4 : NULL, &error);
     } else if (after(what, "yields ") != NULL) {
         status = bowline_yield_start(&lock->op, lock->hold, strtoll(number, NULL, 10), &error);
         lock->yields = true;
@@ -315,26 +318,6 @@ static void queries_holder(const char *name)
     lock->queries = true;
 }
 
-static int computes(bowline_change *change, void *context)
-{
-    note("the function sees %s%.*s", change->old_value != NULL ? "" : "nothing",
-         (int)(change->old_value != NULL ? change->old_size : 0),
-         change->old_value != NULL ? change->old_value : "");
-    change->value      = context;
-    change->value_size = strlen(context);
-    return BOWLINE_UPDATE_WRITE;
-}
-
-static void updates(const char *what)
-{
-    char          key[32] = "", value[64] = "";
-    bowline_error error = { 0 };
-
-    assert_int_equal(sscanf(what, "%31s to %63s", key, value), 2);
-    int status = bowline_update(client, key, computes, value, NULL, &error);
-    note_end(key, status, &error);
-}
-
 static void close_client(void)
 {
     closes = true;
@@ -342,6 +325,7 @@ static void close_client(void)
     closes      = false;
     client      = NULL;
     locks_count = 0;
+    forget_leader();
     memset(locks, 0, sizeof locks);
 }
 
@@ -358,6 +342,10 @@ static void caller_does(const char *what)
         acquires(rest, true);
     } else if ((rest = after(what, "queries the holder of ")) != NULL) {
         queries_holder(rest);
+    } else if ((rest = after(what, "observes ")) != NULL) {
+        observes(client, rest);
+    } else if (strcmp(what, "stops observing") == 0) {
+        bowline_cancel(observing);
     } else if ((rest = after(what, "cancels ")) != NULL) {
         bowline_cancel(lock_of(rest)->op);
     } else if ((rest = after(what, "checks the acquire of ")) != NULL) {
@@ -374,7 +362,7 @@ static void caller_does(const char *what)
         note_end(rest, bowline_break(client, rest, lock_of(rest)->id, &error), &error);
     } else if ((rest = after(what, "updates ")) != NULL) {
         blocks = true;
-        updates(rest);
+        updates(client, rest);
     } else if (strcmp(what, "closes") == 0) {
         blocks = true;
         close_client();

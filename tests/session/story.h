@@ -13,6 +13,8 @@
  *           | tries LOCK [waiting MS] (a blocking acquire, whose error names the holder)
  *           | releases LOCK (a#2 is another lock object of the name a)
  *           | releases_nowait LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
+ *           | announces LOCK as TEXT | withdraws LOCK
+ *           | observes LOCK [waiting MS] | stops observing
  *           | queries the holder of LOCK | checks the acquire of LOCK
  *           | reads the time left of LOCK | reads the warning
  *           | breaks LOCK | updates KEY to VALUE | flushes releases | closes

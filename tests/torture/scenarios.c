@@ -8,6 +8,8 @@
 #include "tests/lib/counter.h"
 #include "tests/torture/stage.h"
 
+#include <bowline/election.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -450,6 +452,38 @@ static void run_update(stage *s)
     bowline_close(client);
 }
 
+/* Another client observes the holder, before and after its release. */
+static void run_elect(stage *s)
+{
+    enum { MAY_OBSERVE = MAY_ASK | MAY(BOWLINE_TIMEOUT) };
+    bowline_leader     leader   = BOWLINE_LEADER_INIT;
+    bowline_error      error    = { 0 };
+    bowline_client    *client   = open_one(s, 0, LEASE_MS);
+    bowline_client    *observer = open_one(s, 0, LEASE_MS);
+    bowline_hold      *hold     = client != NULL ? acquire(s, client, BOWLINE_NO_WAIT) : NULL;
+    bowline_operation *op       = NULL;
+
+    if (hold != NULL)
+        (void)check_status(s, "announce", bowline_announce(hold, "here", &error),
+                           MAY_EXTEND | MAY_ALWAYS, &error);
+    if (observer != NULL &&
+        check_status(s, "observe", bowline_observe(&leader, observer, s->name, 0, &error),
+                     MAY_OBSERVE, &error) &&
+        s->no_faults && leader.leads == 0)
+        report_failure(s, "observe shows no leader");
+    if (observer != NULL)
+        (void)check_status(
+            s, "observe_start",
+            bowline_observe_start(&op, observer, s->name, &leader, s->wait_ms, &error), MAY_OBSERVE,
+            &error);
+    release(s, hold);
+    if (op != NULL)
+        (void)check_status(s, "observe_finish", bowline_observe_finish(&leader, op, &error),
+                           MAY_OBSERVE, &error);
+    bowline_close(observer);
+    bowline_close(client);
+}
+
 const scenario scenarios[] = {
     { .name = "verbs", .run_scenario = run_verbs },
     { .name = "close", .run_scenario = run_close },
@@ -461,5 +495,6 @@ const scenario scenarios[] = {
     { .name = "outsider", .run_scenario = run_outsider, .paths_only = true },
     { .name = "keep", .run_scenario = run_keep, .leases_only = true },
     { .name = "update", .run_scenario = run_update, .leases_only = true },
+    { .name = "elect", .run_scenario = run_elect, .leases_only = true },
 };
 const size_t scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -6,7 +6,7 @@
  */
 #include "tests/lib/suite.h"
 
-#include <bowline/async.h>
+#include <bowline/election.h>
 #include <bowline/update.h>
 
 #include <stdlib.h>
@@ -45,6 +45,8 @@ static bowline_holder     small  = { .size = sizeof(bowline_holder) - 1 };
 static bowline_event      event  = { .size = sizeof(bowline_event) };
 static bowline_event      large  = { .size = sizeof(bowline_event) + 1 };
 static bowline_event      short_ = { .size = sizeof(bowline_event) - 1 };
+static bowline_leader     leader = BOWLINE_LEADER_INIT;
+static bowline_leader     tiny   = { .size = sizeof(bowline_leader) - 1 };
 static bowline_list      *no_list;
 static int64_t            ms                       = 4711;
 static char               text[BOWLINE_TICKET_MAX] = "as before";
@@ -127,6 +129,24 @@ static char long_key[BOWLINE_KEY_MAX + 2];
     X(bowline_who_finish(&small, looking, e), USAGE, "sizeof(bowline_holder)")                     \
     X(bowline_who_finish(&holder, NULL, e), USAGE, "who")                                          \
     X(bowline_who_finish(&holder, waiting, e), USAGE, "takes a place for the holder, and a who")   \
+    X(bowline_announce(NULL, "a", e), USAGE, "hold")                                               \
+    X(bowline_announce(hold, "a\n", e), USAGE, "control")                                          \
+    X(bowline_announce(hold, "a", e), UNSUPPORTED, "known in its process")                         \
+    X(bowline_announce_start(NULL, hold, "a", e), USAGE, "operation")                              \
+    X(bowline_announce_start(&no_op, NULL, "a", e), USAGE, "hold")                                 \
+    X(bowline_announce_start(&no_op, hold, "a", e), UNSUPPORTED, "known in its process")           \
+    X(bowline_observe(NULL, client, "x", 0, e), USAGE, "leader")                                   \
+    X(bowline_observe(&leader, NULL, "x", 0, e), USAGE, "client")                                  \
+    X(bowline_observe(&leader, client, NULL, 0, e), USAGE, "name")                                 \
+    X(bowline_observe(&tiny, client, "x", 0, e), USAGE, "sizeof(bowline_leader)")                  \
+    X(bowline_observe(&leader, client, "x", -3, e), USAGE, "wait_ms")                              \
+    X(bowline_observe(&leader, client, "x", 0, e), UNSUPPORTED, "known in its process")            \
+    X(bowline_observe_start(NULL, client, "x", &leader, 0, e), USAGE, "operation")                 \
+    X(bowline_observe_start(&no_op, client, "x", NULL, 0, e), USAGE, "leader")                     \
+    X(bowline_observe_start(&no_op, client, "x", &leader, 0, e), UNSUPPORTED, "known in its")      \
+    X(bowline_observe_finish(NULL, looking, e), USAGE, "leader")                                   \
+    X(bowline_observe_finish(&leader, NULL, e), USAGE, "bowline_observe_start")                    \
+    X(bowline_observe_finish(&leader, looking, e), USAGE, "bowline_observe_start")                 \
     X(bowline_acquire_finish(NULL, waiting, e), USAGE, "place for the hold")                       \
     X(bowline_acquire_finish(&none, looking, e), USAGE, "takes an acquire")                        \
     X(bowline_finish(waiting, e), USAGE, "bowline_acquire_finish")                                 \

@@ -88,7 +88,7 @@ TEST(key_of_bowlines_own_data_is_refused)
 {
     static const char *const bad[] = {
         "bowline:f",         "bowline:f:{7}", "bowline:who:abcdefghi", "{a}:bwl.q",
-        "bowline:{a}:bwl.b", "x:bwl.q",       "bowline:who:",          "bowline:who:{1}:abcdefghi"
+        "bowline:{a}:bwl.b", "x:bwl.v",       "bowline:who:",          "bowline:who:{1}:abcdefghi"
     };
     static const char *const good[] = { "bowline:{f}", "bowline:fx", "bowline:", "a:bwl.c",
                                         ":bwl.qx",     "bowline:i:", "f",        "bwl.q" };

@@ -19,6 +19,7 @@
  * the lock tries again after its own pause.
  */
 #include "engine/redis/redis.h"
+#include "engine/redis/election.h"
 #include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
 #include "protocol/protocol.h"
@@ -261,6 +262,13 @@ static void repeat_delete(bwl_session *session, const bwl_request *request, cons
     (void)bwl_session_submit(session, &again); /* without memory, the lease ends it */
 }
 
+/* After a YES to the owner of a held lock. */
+static void held_on(bwl_session *session, bwl_engine_lock *lock)
+{
+    bwl_redis_show_hold(session, lock);
+    bwl_redis_announce_again(session, lock);
+}
+
 /* A hold that the server no longer has may have been released by force.  A renewal reports the loss
  * at once, and the client that did it later.  A release has one result, so it waits for both. */
 static void complete_command(bwl_session *session, const bwl_request *request,
@@ -290,7 +298,7 @@ static void complete_command(bwl_session *session, const bwl_request *request,
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
         (void)bwl_redis_ask_breaker(request, NULL); /* (void): then the client is not named */
     else if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_YES)
-        bwl_redis_show_hold(session, lock);
+        held_on(session, lock);
 }
 
 static void complete_revalidation(bwl_session *session, const bwl_request *request,
@@ -299,7 +307,7 @@ static void complete_revalidation(bwl_session *session, const bwl_request *reque
     learn(session, request, result);
     bwl_redis_revalidated(session, request, result);
     if (result->kind == BWL_REPLY && result->answer == BWL_YES)
-        bwl_redis_show_hold(session, request->lock);
+        held_on(session, request->lock);
 }
 
 static bool *is_alone(const bwl_request *request)
@@ -383,21 +391,16 @@ static void on_changed(bwl_session *session, const bwl_bytes *key)
         bwl_redis_for_each_lock(session, NULL, wake);
 }
 
-/* What follows from it may read more from the connection: the push is copied before. */
-void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size)
+static void on_invalidation(bwl_session *session, const char *bytes, size_t size)
 {
-    char           copy[PUSH_MAX];
-    bool           is_long = size > sizeof copy;
-    bwl_resp_value value;
-
-    if (!is_long)
-        bytes = memcpy(copy, bytes, size);
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 2 ||
         !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_text_is(&value, "invalidate") ||
         !bwl_resp_next_bare(&cursor, &value))
         return; /* another push */
-    if (value.type == '_' || (value.type == '*' && is_long))
+    if (value.type == '_' || (value.type == '*' && size > PUSH_MAX))
         on_changed(session, NULL); /* '_': all keys were deleted */
     else if (value.type == '*')
         for (uint32_t count = value.count; count > 0; count--) {
@@ -405,4 +408,17 @@ void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t si
                 return;
             on_changed(session, &(bwl_bytes){ value.text, value.size });
         }
+}
+
+/* What follows from it may read more from the connection: the push is copied before. */
+void bwl_redis_on_other_push(bwl_session *session, const char *bytes, size_t size)
+{
+    char copy[PUSH_MAX];
+
+    if (size <= PUSH_MAX)
+        bytes = memcpy(copy, bytes, size);
+    if (session->server.tracks_keys)
+        on_invalidation(session, bytes, size);
+    if (size <= PUSH_MAX && bwl_session_uses_push(session)) /* a channel is shorter */
+        bwl_redis_observe_push(session, bytes, size);
 }

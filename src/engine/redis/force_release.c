@@ -18,11 +18,15 @@
  * which no client holds, is released in the same way, without a note: the next client may begin
  * sooner.
  *
- *      breaker:  note, RELEASE      holder:  EXTEND or RELEASE --> NO, then reads the note
+ *      breaker:  note, withdrawal, RELEASE   holder:  EXTEND or RELEASE --> NO, then reads the note
+ *
+ * The withdrawal is of what the holder announces (announce.c), of a lock that is not shared: those
+ * who observe it are told.
  */
 #include "base/fault.h"
 #include "engine/redis/holder_query.h"
 #include "engine/redis/topology/slots.h"
+#include "engine/redis/wire/election.h"
 #include "engine/redis/wire/value.h"
 #include "protocol/protocol.h"
 
@@ -70,6 +74,39 @@ static bool write_note(bwl_session *session, const bwl_request *request)
     return true;
 }
 
+/* False: no room. */
+static bool write_withdrawal(bwl_session *session, const bwl_request *request)
+{
+    const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
+    char                    key[BWL_KEY_MAX];
+    size_t                  size = bwl_redis_key(key, session->config, request->lock);
+    bwl_resp_writer         writer;
+    bwl_announce_args       args = { .key                 = { key, size },
+                                     .value               = look->value,
+                                     .uses_sharded_pubsub = !session->push.without_shards,
+                                     .use_eval            = true };
+
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_ELECTION_SIZE_MAX, &writer))
+        return false;
+    bwl_announce_write(&writer, &args);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+/* What precedes the release; their replies are skipped.  False: no room. */
+static bool write_ahead(bwl_session *session, bwl_request *request)
+{
+    const bwl_holder_reply *look    = &((const bwl_redis_query *)request->subject)->look;
+    bool                    is_held = bwl_queue_is(request->command) && has_holder(request, look);
+
+    request->flight.replies_to_skip = 1;
+    if (request->route.asking)
+        return bwl_redis_write_asking(session);
+    request->flight.replies_to_skip = is_held ? (look->sharers == 0 ? 2 : 1) : 0;
+    return !is_held || (write_note(session, request) &&
+                        (look->sharers != 0 || write_withdrawal(session, request)));
+}
+
 static bool write_release(bwl_session *session, bwl_request *request)
 {
     const bwl_holder_reply *look = &((const bwl_redis_query *)request->subject)->look;
@@ -79,12 +116,8 @@ static bool write_release(bwl_session *session, bwl_request *request)
                                      .value_size     = look->value_size };
     bwl_queue_self          self;
 
-    if (request->route.asking || (bwl_queue_is(request->command) && has_holder(request, look))) {
-        if (request->route.asking ? !bwl_redis_write_asking(session)
-                                  : !write_note(session, request))
-            return false;
-        request->flight.replies_to_skip = 1;
-    }
+    if (!write_ahead(session, request))
+        return false;
     if (bwl_queue_is(request->command)) {
         assert(bwl_redis_id_of_hold(&request->lock->hold, look) != 0);
         self       = bwl_redis_self(session, request);

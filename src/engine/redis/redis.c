@@ -3,6 +3,7 @@
  */
 #include "protocol/format/timestamps.h"
 #include "base/fault.h"
+#include "engine/redis/election.h"
 #include "engine/redis/holder_query.h"
 #include "engine/redis/queue_watch.h"
 #include "engine/redis/shown_hold.h"
@@ -38,6 +39,7 @@ static void set_timer(bwl_redis *redis)
         at = bwl_ms_min(at, bwl_cluster_deadline(router->cluster));
     if (router->sentinel != NULL)
         at = bwl_ms_min(at, bwl_sentinel_waits_until(router->sentinel));
+    at                    = bwl_ms_min(at, bwl_redis_observe_deadline(redis));
     router->host->watches = watches;
     bwl_host_set_timer(router->host, at);
 }
@@ -88,6 +90,8 @@ static void forget(bwl_engine_lock *lock)
         redis->locks = part->next;
     free(part->queries);
     bwl_redis_forget_holders(part);
+    bwl_redis_forget_observer(part);
+    free(part->announced);
     bwl_redis_list_end(lock);
     if (part->passed != NULL)
         explicit_bzero(part->passed, sizeof *part->passed);
@@ -193,6 +197,7 @@ static bool send_command(bwl_engine_lock *lock, const bwl_send *send, bwl_event 
         return true;
     }
     bwl_redis_refresh_client_info(session, lock);
+    bwl_redis_withdraw_before(session, lock, (bwl_redis_command)send->command);
     bwl_request request = request_of(lock, send);
     if (!can_be_written(lock, send)) {
         bwl_host_set_error(lock, "the time of day on this machine is before 2001 or after 2099");
@@ -255,6 +260,7 @@ static void woken(bwl_host *host)
         bwl_session_woken(each);
     if (router->cluster != NULL)
         bwl_cluster_woken(router->cluster);
+    bwl_redis_observe_due(redis);
     set_timer(redis);
 }
 
@@ -343,6 +349,12 @@ void bwl_redis_close(bwl_host *host)
 
 /* ---- the callbacks of sessions --------------------------------------------------------------- */
 
+static void on_pushes_lost(bwl_session *session)
+{
+    bwl_redis_on_pushes_lost(session);
+    bwl_redis_observe_lost(session);
+}
+
 static void on_change(bwl_session *session)
 {
     set_timer(bwl_redis_of(session->host));
@@ -352,9 +364,9 @@ static void on_change(bwl_session *session)
 #define LOCK_CALLBACKS                                                                      \
     .name_client = bwl_redis_name_client, .write_client_info = bwl_redis_write_client_info, \
     .on_ready = bwl_redis_on_ready, .on_restarted = bwl_redis_on_restarted,                 \
-    .on_pushes_lost = bwl_redis_on_pushes_lost, .on_down = bwl_redis_on_down,               \
-    .on_change = on_change, .is_needed = bwl_redis_is_needed, .on_push = bwl_redis_on_push, \
-    .on_key_changed = bwl_redis_on_key_changed, .write_goodbye = bwl_redis_write_goodbye
+    .on_pushes_lost = on_pushes_lost, .on_down = bwl_redis_on_down, .on_change = on_change, \
+    .is_needed = bwl_redis_is_needed, .on_push = bwl_redis_on_push,                         \
+    .on_other_push = bwl_redis_on_other_push, .write_goodbye = bwl_redis_write_goodbye
 
 static const bwl_session_owner single = {
     LOCK_CALLBACKS,
@@ -431,12 +443,13 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
     .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
     .lock_size = sizeof(bwl_redis_lock)
 
-#define BREAKING_ENGINE(scheme_)                                                  \
-    REDIS_ENGINE(scheme_),                                                        \
-        .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,         \
-        .watch = bwl_redis_watch, .forced.start = bwl_redis_force_release,        \
-        .forced.result = bwl_redis_force_released, .passing = &bwl_redis_passing, \
-        .view.ask_breaker = bwl_redis_ask_breaker_of, .view.breaker = bwl_redis_breaker_of
+#define BREAKING_ENGINE(scheme_)                                                                \
+    REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,    \
+                           .watch = bwl_redis_watch, .forced.start = bwl_redis_force_release,   \
+                           .forced.result = bwl_redis_force_released,                           \
+                           .passing = &bwl_redis_passing, .view.election = &bwl_redis_election, \
+                           .view.ask_breaker = bwl_redis_ask_breaker_of,                        \
+                           .view.breaker     = bwl_redis_breaker_of
 
 #define SERVER_ENGINE(scheme_)                                                       \
     {                                                                                \

@@ -2,18 +2,16 @@
  * redis.h -- the Redis engine of one client: its router, its locks, and the requests of these
  * locks.
  *
- *      redis.c         the engine's table: URL to router, lock machine to request; the callbacks of
- *                      sessions, one table for each topology
+ *      redis.c         the engine's table; the callbacks of sessions, one table for each topology
  *      open.c          opens a URL
  *      command.c       the commands of a lock's machine; pushes about changed keys
  *      lock_tracker.c  the effect of a new or a lost connection on held locks
  *      waiters.c       finds the lock that a push is for
  *      queue_watch.c   learns that another client waits for a held lock
  *      holder_query.c  finds the holder of a lock; client_info.c publishes this client's data
- *      holders.c       finds all holders
- *      listing.c       lists the held names
+ *      holders.c       finds all holders; listing.c lists the held names
  *      force_release.c releases another client's hold, and records who did it; breaker.c reads that
- *      update.c        one optimistic update
+ *      update.c        one optimistic update; announce.c, observe.c: see election.h
  */
 #pragma once
 
@@ -54,15 +52,17 @@ typedef struct bwl_redis_shown {
 
 /* The engine's part of a lock.  Its key is computed from its name when a command is written. */
 typedef struct bwl_redis_lock {
-    bwl_route              route; /* first: see router.h */
-    bwl_engine_lock       *lock;
-    struct bwl_redis_lock *previous; /* in the client's list */
-    struct bwl_redis_lock *next;
-    bwl_redis_query       *queries; /* one for each server; NULL: no query yet */
-    bwl_redis_holders     *holders; /* all of them: holders.c; NULL: no query yet */
-    bwl_passed_hold       *passed;  /* what it adopts; NULL: it does not */
-    bool              is_watched;   /* queue_watch.c: another client that waits will be noticed */
-    bool              is_alone;     /* do not batch: it was refused, or has to be sent alone */
+    bwl_route                   route; /* first: see router.h */
+    bwl_engine_lock            *lock;
+    struct bwl_redis_lock      *previous; /* in the client's list */
+    struct bwl_redis_lock      *next;
+    bwl_redis_query            *queries;   /* one for each server; NULL: no query yet */
+    bwl_redis_holders          *holders;   /* all of them: holders.c; NULL: no query yet */
+    bwl_passed_hold            *passed;    /* what it adopts; NULL: it does not */
+    struct bwl_redis_announced *announced; /* what its holder announces; NULL: nothing yet */
+    struct bwl_redis_observer  *observer;  /* NULL: it does not observe who leads */
+    bool              is_watched; /* queue_watch.c: another client that waits will be noticed */
+    bool              is_alone;   /* do not batch: it was refused, or has to be sent alone */
     bwl_redis_waiting waiting;
     bwl_redis_shown   shown;
 } bwl_redis_lock;
@@ -84,12 +84,13 @@ typedef struct bwl_waiter_registry {
 typedef struct bwl_redis_seen bwl_redis_seen;
 
 typedef struct bwl_redis {
-    bwl_router          router; /* first: session->owner_data points to it */
-    bwl_redis_lock     *locks;  /* newest first */
-    bwl_waiter_registry waiters;
-    bwl_redis_seen     *seen;       /* NULL: none yet */
-    bool                was_broken; /* a hold was: the note about it outlives this client */
-    char                id[BWL_QUEUE_SESSION_SIZE + 1]; /* "": not generated yet */
+    bwl_router                 router; /* first: session->owner_data points to it */
+    bwl_redis_lock            *locks;  /* newest first */
+    bwl_waiter_registry        waiters;
+    bwl_redis_seen            *seen;       /* NULL: none yet */
+    struct bwl_redis_observer *observers;  /* under way */
+    bool                       was_broken; /* a hold was: the note about it outlives this client */
+    char                       id[BWL_QUEUE_SESSION_SIZE + 1]; /* "": not generated yet */
 } bwl_redis;
 
 static inline bwl_redis *bwl_redis_of(const bwl_host *host)
@@ -163,8 +164,8 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply);
 
-/* See bwl_session_owner. */
-void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size);
+/* See bwl_session_owner: about changed keys, and for observers. */
+void bwl_redis_on_other_push(bwl_session *session, const char *bytes, size_t size);
 
 /* Writes ASKING, which affects only the next command.  False: no room. */
 bool bwl_redis_write_asking(bwl_session *session);

@@ -116,7 +116,7 @@ typedef struct bwl_session_owner {
                     size_t size);
 
     void (*on_push)(bwl_session *session, const bwl_queue_push *push);
-    void (*on_key_changed)(bwl_session *session, const char *bytes, size_t size);
+    void (*on_other_push)(bwl_session *session, const char *bytes, size_t size);
 
     /* Writes the commands that delete this client's data at the server. */
     void (*write_goodbye)(bwl_session *session);

@@ -232,6 +232,6 @@ void bwl_push_channel_on_push(bwl_session *session, const char *bytes, size_t si
         session->push.was_heard = true;
     else if (push.kind != BWL_PUSH_OTHER)
         session->owner->on_push(session, &push);
-    else if (session->server.tracks_keys)
-        session->owner->on_key_changed(session, bytes, size);
+    else
+        session->owner->on_other_push(session, bytes, size);
 }

@@ -129,6 +129,10 @@ typedef struct bwl_holder_reply {
     uint32_t limit; /* of the permits, as the holder has published it; 0: none, or not known */
 } bwl_holder_reply;
 
+/* The next four items of a reply: uid, pid, host, program.  A text that is too long counts as
+ * missing.  False: malformed. */
+bool bwl_redis_read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder);
+
 bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
                                               bwl_answer *ret_answer, bwl_holder_reply *ret_holder);
 

@@ -57,8 +57,7 @@ void bwl_redis_write_holders(bwl_resp_writer *writer, bwl_bytes key, const char 
     bwl_resp_write_integer(writer, (int64_t)from->skipped);
 }
 
-/* The client info of the holder.  A text that is too long counts as missing. */
-static bool read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
+bool bwl_redis_read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
 {
     bwl_resp_value values[4];
 
@@ -139,7 +138,7 @@ bwl_redis_verdict bwl_redis_read_holder_query(const char *bytes, size_t size,
     if (!read_key(&cursor, ret_holder))
         return BWL_REDIS_STRANGE;
     if (has_client_info &&
-        !(read_client_info(&cursor, ret_holder) && read_hold(&cursor, ret_holder)))
+        !(bwl_redis_read_client_info(&cursor, ret_holder) && read_hold(&cursor, ret_holder)))
         return BWL_REDIS_STRANGE;
     *ret_answer = BWL_YES;
     return BWL_REDIS_ANSWER;
@@ -182,7 +181,7 @@ bool bwl_redis_next_holder(bwl_holders_page *page, bwl_holder_reply *ret_holder)
 
     if (!read_value(cursor, &holder) || !bwl_resp_next_bare(cursor, &permits) ||
         permits.type != ':' || permits.integer < 0 || !bwl_resp_next_bare(cursor, &left) ||
-        left.type != ':' || !read_client_info(cursor, &holder) ||
+        left.type != ':' || !bwl_redis_read_client_info(cursor, &holder) ||
         !bwl_resp_next_bare(cursor, &since) || since.type != ':' || since.integer < 0 ||
         !bwl_resp_next_bare(cursor, &fence) || !bwl_resp_next_bare(cursor, &command) ||
         !bwl_resp_next_bare(cursor, &limit))

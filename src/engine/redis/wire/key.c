@@ -241,14 +241,14 @@ const char *bwl_key_fault(const char *key, size_t size)
     static const char fences[] = BWL_QUEUE_FENCES_KEY;
     bool              is_ours =
         ends_with(key, size, BWL_QUEUE_WAITERS) || ends_with(key, size, BWL_QUEUE_HEARTBEATS) ||
-        ends_with(key, size, BWL_QUEUE_SHARERS) || begins_with(key, size, BWL_QUEUE_WHO) ||
-        begins_with(key, size, BWL_QUEUE_FENCES_KEY ":") ||
+        ends_with(key, size, BWL_QUEUE_SHARERS) || ends_with(key, size, BWL_QUEUE_ANNOUNCEMENT) ||
+        begins_with(key, size, BWL_QUEUE_WHO) || begins_with(key, size, BWL_QUEUE_FENCES_KEY ":") ||
         (size == sizeof fences - 1 && begins_with(key, size, fences));
 
     return is_ours
                ? "with this key= the name makes a key that bowline keeps beside its locks "
-                 "(...:bwl.q, ...:bwl.b, ...:bwl.h, bowline:f, bowline:who:...): choose another "
-                 "name"
+                 "(...:bwl.q, ...:bwl.b, ...:bwl.h, ...:bwl.v, bowline:f, bowline:who:...): choose "
+                 "another name"
                : NULL;
 }
 

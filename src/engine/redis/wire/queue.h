@@ -3,21 +3,23 @@
  * No I/O.
  *
  * docs/reference/wire.md has all keys, values and messages.  Beside the key L of the lock there are
- * its queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, who shares it, L:bwl.h, and one
- * counter of fences for all locks of a database, or of a slot of a cluster.  If L has no hash tag
- * (a template without braces), L is the hash tag of these keys: {L}:bwl.q.
+ * its queue, L:bwl.q, the heartbeats of its waiters, L:bwl.b, who shares it, L:bwl.h, what its
+ * holder announces, L:bwl.v (election.h), and one counter of fences for all locks of a database, or
+ * of a slot of a cluster.  If L has no hash tag (a template without braces), L is the hash tag of
+ * these keys: {L}:bwl.q.
  */
 #pragma once
 
 #include "engine/redis/wire/commands.h"
 #include "engine/redis/wire/key.h"
 
-#define BWL_QUEUE_FENCES_KEY "bowline:f"
-#define BWL_QUEUE_WAITERS    ":bwl.q"       /* appended to the key of a lock: its queue */
-#define BWL_QUEUE_HEARTBEATS ":bwl.b"       /* appended to it: the heartbeats of its waiters */
-#define BWL_QUEUE_SHARERS    ":bwl.h"       /* appended to it: who shares it */
-#define BWL_QUEUE_WHO        "bowline:who:" /* a session follows: its client info */
-#define BWL_QUEUE_CHANNEL    "bowline:i:"   /* 22 characters follow: a push channel */
+#define BWL_QUEUE_FENCES_KEY   "bowline:f"
+#define BWL_QUEUE_WAITERS      ":bwl.q"       /* appended to the key of a lock: its queue */
+#define BWL_QUEUE_HEARTBEATS   ":bwl.b"       /* appended to it: the heartbeats of its waiters */
+#define BWL_QUEUE_SHARERS      ":bwl.h"       /* appended to it: who shares it */
+#define BWL_QUEUE_ANNOUNCEMENT ":bwl.v"       /* appended to it: what its holder announces */
+#define BWL_QUEUE_WHO          "bowline:who:" /* a session follows: its client info */
+#define BWL_QUEUE_CHANNEL      "bowline:i:"   /* 22 characters follow: a push channel */
 
 enum {
     BWL_QUEUE_VERSION      = 1,  /* "b1:", before every value */

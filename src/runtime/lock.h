@@ -125,9 +125,9 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
-/* Begins a release that sends nothing yet: the lock is watched first.  Then it completes as RELEASED,
- * and the lock stays held for others of this client: one handle more, which is theirs.  Or it goes
- * on as bwl_lock_release. */
+/* Begins a release that sends nothing yet: the lock is watched first.  Then it completes as
+ * RELEASED, and the lock stays held for others of this client: one handle more, which is theirs.
+ * Or it goes on as bwl_lock_release. */
 void bwl_lock_begin_to_keep(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_end_kept(bwl_lock *lock);
 void bwl_lock_release_after_all(bwl_lock *lock);

@@ -348,8 +348,6 @@ const bwl_request_kind bwl_redis_revalidate = {
 
 /* ---- pushes about changed keys --------------------------------------------------------------- */
 
-enum { PUSH_MAX = 4096 }; /* bytes; a longer one counts as a push about any key */
-
 /* `key` NULL: any key. */
 static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock, const bwl_bytes *key)
 {
@@ -391,7 +389,7 @@ static void on_changed(bwl_session *session, const bwl_bytes *key)
         bwl_redis_for_each_lock(session, NULL, wake);
 }
 
-static void on_invalidation(bwl_session *session, const char *bytes, size_t size)
+void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
     bwl_resp_value  value;
@@ -400,7 +398,7 @@ static void on_invalidation(bwl_session *session, const char *bytes, size_t size
         !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_text_is(&value, "invalidate") ||
         !bwl_resp_next_bare(&cursor, &value))
         return; /* another push */
-    if (value.type == '_' || (value.type == '*' && size > PUSH_MAX))
+    if (value.type == '_' || (value.type == '*' && size > BWL_PUSH_MAX))
         on_changed(session, NULL); /* '_': all keys were deleted */
     else if (value.type == '*')
         for (uint32_t count = value.count; count > 0; count--) {
@@ -408,17 +406,4 @@ static void on_invalidation(bwl_session *session, const char *bytes, size_t size
                 return;
             on_changed(session, &(bwl_bytes){ value.text, value.size });
         }
-}
-
-/* What follows from it may read more from the connection: the push is copied before. */
-void bwl_redis_on_other_push(bwl_session *session, const char *bytes, size_t size)
-{
-    char copy[PUSH_MAX];
-
-    if (size <= PUSH_MAX)
-        bytes = memcpy(copy, bytes, size);
-    if (session->server.tracks_keys)
-        on_invalidation(session, bytes, size);
-    if (size <= PUSH_MAX && bwl_session_uses_push(session)) /* a channel is shorter */
-        bwl_redis_observe_push(session, bytes, size);
 }

@@ -360,13 +360,26 @@ static void on_change(bwl_session *session)
     set_timer(bwl_redis_of(session->host));
 }
 
+/* What follows from it may read more from the connection: the push is copied before. */
+static void on_other_push(bwl_session *session, const char *bytes, size_t size)
+{
+    char copy[BWL_PUSH_MAX];
+
+    if (size <= sizeof copy)
+        bytes = memcpy(copy, bytes, size);
+    if (session->server.tracks_keys)
+        bwl_redis_on_key_changed(session, bytes, size);
+    if (size <= sizeof copy && bwl_session_uses_push(session)) /* a channel is shorter */
+        bwl_redis_observe_push(session, bytes, size);
+}
+
 /* The callbacks about the client's locks, which are the same for each topology. */
 #define LOCK_CALLBACKS                                                                      \
     .name_client = bwl_redis_name_client, .write_client_info = bwl_redis_write_client_info, \
     .on_ready = bwl_redis_on_ready, .on_restarted = bwl_redis_on_restarted,                 \
     .on_pushes_lost = on_pushes_lost, .on_down = bwl_redis_on_down, .on_change = on_change, \
     .is_needed = bwl_redis_is_needed, .on_push = bwl_redis_on_push,                         \
-    .on_other_push = bwl_redis_on_other_push, .write_goodbye = bwl_redis_write_goodbye
+    .on_other_push = on_other_push, .write_goodbye = bwl_redis_write_goodbye
 
 static const bwl_session_owner single = {
     LOCK_CALLBACKS,

@@ -164,8 +164,8 @@ bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *requ
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply);
 
-/* See bwl_session_owner: about changed keys, and for observers. */
-void bwl_redis_on_other_push(bwl_session *session, const char *bytes, size_t size);
+enum { BWL_PUSH_MAX = 4096 }; /* a longer push about changed keys counts as about any key */
+void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size);
 
 /* Writes ASKING, which affects only the next command.  False: no room. */
 bool bwl_redis_write_asking(bwl_session *session);

@@ -608,7 +608,7 @@ static void compare(unsigned name)
 /* Its place in the queue may be behind that of a waiter that began at that time. */
 static bool may_be_behind(const check_wait *wait, int64_t since)
 {
-    return since < wait->since + (wait->is_late ? check.rules.woken_ns : 0);
+    return since < wait->since + (wait->is_late ? check.rules.woken_ns : check.rules.request_ns);
 }
 
 /* NULL: there is none, or it may be another one on the servers. */

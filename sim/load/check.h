@@ -34,6 +34,9 @@ typedef struct check_rules {
      * has just expired; SIM_NEVER: that is not promised. */
     int64_t woken_ns;
 
+    /* From the call to the arrival of its request, at most: two calls within it may change places. */
+    int64_t request_ns;
+
     /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: no
      * process relies on it for longer.  NULL: that is not known. */
     int64_t (*left_ns)(unsigned name);

@@ -8,7 +8,13 @@
 
 #include <string.h>
 
-enum { SLOW_OF = 8, ROUNDING_MS = 2, LEAST_WAIT_MS = 1000, CLOSE_MS = 200 + LOAD_SLACK_MS };
+enum {
+    NODES_ASKED   = 3, /* one after the other, by a request that is redirected */
+    SLOW_OF       = 8,
+    ROUNDING_MS   = 2,
+    LEAST_WAIT_MS = 1000,
+    CLOSE_MS      = 200 + LOAD_SLACK_MS,
+};
 
 uint64_t load_operations(const load_counts *counts)
 {
@@ -151,12 +157,13 @@ static bool has_no_connection(const load_program *program, const load_call *call
 
 static int64_t most_ms(const load_program *program, const load_call *call, bool is_calm)
 {
-    const load_plan *plan  = &program->plan;
-    bool             waits = call->wait_ms > 0 && strcmp(call->what, "bowline_acquire") == 0;
-    int64_t replies_ms     = (call->wait_ms == 0 ? 3 : 1) * (int64_t)plan->reply_ms + plan->late_ms;
+    const load_plan *plan       = &program->plan;
+    bool             waits      = call->wait_ms > 0 && strcmp(call->what, "bowline_acquire") == 0;
+    int64_t          nodes      = call->wait_ms == 0 ? NODES_ASKED : 1;
+    int64_t          replies_ms = nodes * (int64_t)plan->reply_ms + plan->late_ms;
 
-    if (call->wait_ms == 0) /* it asks several nodes, and each message to one may be slow */
-        replies_ms += plan->reply_ms / SLOW_OF;
+    if (call->wait_ms == 0) /* each message to one of them may be slow */
+        replies_ms += nodes * plan->reply_ms / SLOW_OF;
     if (waits && has_no_connection(program, call))
         replies_ms = call->wait_ms < LEAST_WAIT_MS ? LEAST_WAIT_MS - call->wait_ms : 0;
     if (is_calm && plan->calm_ms < replies_ms)

@@ -136,8 +136,9 @@ check_rules sim_plan_rules(const sim_plan *plan)
             is_calm && have_fences && plan->sync == 0 ? sim_plan_answer_ns(plan) : SIM_NEVER,
         .woken_ns =
             have_fences && !is_cut_short ? sim_plan_answer_ns(plan) + late_ns(plan) : SIM_NEVER,
-        .grace_ns = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
-        .turns    = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
+        .request_ns = sim_plan_answer_ns(plan),
+        .grace_ns   = is_steady(plan) ? sim_plan_grace_ms(plan) * SIM_MS : SIM_NEVER,
+        .turns      = strstr(plan->clients[0].url, "turns=1") != NULL ? 0 : 64 * PLAN_CLIENTS_MAX,
     };
 }
 

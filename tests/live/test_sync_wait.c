@@ -158,6 +158,11 @@ TEST(sync_acquire_returns_when_the_replica_has_the_key)
             assert_string_equal(server_ask(replica, "EXISTS bowline:{x}"), "1");
             must_release(hold);
         }
+        bowline_error error = { 0 };
+        bowline_hold *hold  = must_acquire(client, "x"); /* it keeps its mode */
+        assert_status(BOWLINE_UNSUPPORTED, bowline_downgrade(hold, &error), &error);
+        assert_non_null(strstr(error.text, "sync="));
+        must_release(hold);
         bowline_close(client);
     }
 }

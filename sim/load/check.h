@@ -34,7 +34,7 @@ typedef struct check_rules {
      * has just expired; SIM_NEVER: that is not promised. */
     int64_t woken_ns;
 
-    /* From the call to the arrival of its request, at most: two calls within it may change places. */
+    /* From the call to the arrival of its request, at most: two calls may change places in it. */
     int64_t request_ns;
 
     /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: no

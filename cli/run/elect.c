@@ -93,7 +93,7 @@ bool elect_again(job *j)
     if (!j->election.is_on || j->election.is_over || !j->loss.is_lost || !j->ending.has_begun ||
         j->ending.not_stopped)
         return false;
-    job_event(j, "stands-again");
+    job_event(j, "waits-again");
     json_text("why", j->loss.why.text);
     json_send();
     say_line("%s was lost, %s was stopped: %s; waiting to lead again", j->options.name,

@@ -135,7 +135,10 @@ int lock_open(job *j, failure *reterr)
     const settings *s = &j->settings;
     bowline_error   error;
 
-    use_default_wait(&j->settings, j->options.verbose);
+    if (j->election.is_on) /* a candidate waits for as long as it takes */
+        j->settings.wait_ms = BOWLINE_FOREVER;
+    else
+        use_default_wait(&j->settings, j->options.verbose);
     if (strncmp(s->url, "thread:", 7) == 0)
         return failed(reterr, words_of("thread: cannot lock for a command"),
                       words_of("it locks between the threads of one process"),

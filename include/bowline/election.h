@@ -71,9 +71,10 @@ typedef struct bowline_leader {
  * writes it to `leader`.  A leader whose fence is below leader->fence is not shown, also with
  * seen = 0: the server has older data.  So the fence never becomes smaller.
  * wait_ms: 0 .. BOWLINE_WAIT_MAX_MS, BOWLINE_FOREVER or BOWLINE_DEFAULT.  0: reads once.
- * TIMEOUT: as seen before; nothing was written.  UNREACHABLE, UNKNOWN: the store could not be read
- * for a second, so it is not known who leads; `leader` is as before, and true until its left_ms are
- * over.  Call again.  REFUSED: the server answers with an error.  UNSUPPORTED: see above.
+ * TIMEOUT: as seen before; only left_ms is written anew.  UNREACHABLE, UNKNOWN: the store could not
+ * be read for a second, so it is not known who leads; `leader` is as before, with what is left of
+ * the lease if the store was read in this call, and true until that is over.  Call again.
+ * REFUSED: the server answers with an error.  UNSUPPORTED: see above.
  * USAGE, NOMEM, SYSTEM, FORKED.
  * A change arrives by a push.  A push that is lost costs 10 seconds at most, or less if the lease
  * of the leader ends before that; a leader that dies is noticed when its lease ends.

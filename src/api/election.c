@@ -184,15 +184,15 @@ static int start_observe(bwl_operation *operation, bwl_shard *shard, const char 
 /* locked: waits for the end; the lock is gone afterwards. */
 static int end_observe(bowline_leader *leader, bwl_operation *operation, bowline_error *reterr)
 {
-    bwl_lock  *lock = operation->lock;
-    bwl_leader now;
+    bwl_lock  *lock   = operation->lock;
+    bwl_leader now    = { .is_known = false };
     int        status = bwl_lock_await(operation, BWL_NEVER, reterr);
 
     if (status == BOWLINE_OK && operation->completion.result == BWL_CANCELLED)
         status = bwl_report(operation, reterr);
     else if (status == BOWLINE_OK)
         status = lock->engine->view.election->observed(&lock->base, &now, reterr);
-    if (status == BOWLINE_OK)
+    if (now.is_known) /* not OK: the one that was seen before, with what is left of its lease */
         copy_leader(leader, &now);
     bwl_lock_drop_handle(lock);
     return status;

@@ -151,6 +151,8 @@ static int give_up(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_
                         "something is being done with %s already: finish that first",
                         lock->base.name);
     int status = bwl_check_only_reference(lock, "export", reterr);
+    if (status == BOWLINE_OK && lock->engine->view.election != NULL)
+        lock->engine->view.election->withdraw(&lock->base); /* it may read from the connection */
     if (status == BOWLINE_OK)
         status = describe(&passed, lock, reterr);
     if (status < 0)
@@ -159,8 +161,6 @@ static int give_up(bwl_lock *lock, char ret_ticket[BOWLINE_TICKET_MAX], bowline_
                    TICKET_KIND " " TICKET_VERSION " %s %016" PRIx64 " %" PRIu64 " %s %s",
                    passed.protocol, passed.place, passed.fence, passed.value, lock->base.name);
     explicit_bzero(&passed, sizeof passed);
-    if (lock->engine->view.election != NULL)
-        lock->engine->view.election->withdraw(&lock->base);
     bwl_lock_pass_on(lock);
     return BOWLINE_OK;
 }

@@ -446,6 +446,16 @@ static int join(bwl_lock **ret_lock, bwl_local_group *s, const bwl_terms *terms,
     return status;
 }
 
+/* Not a lock whose end is only awaited: no other thread needs to share a place with it. */
+static bwl_lock *find_in_use(const bwl_shard *shard, const char *name, size_t name_size)
+{
+    bwl_lock *lock = bwl_named_find(&shard->named, name, name_size);
+    bool is_in_use = lock != NULL && (lock->group != NULL || bwl_hold_is_held(&lock->base.hold) ||
+                                      bwl_hold_is_acquiring(&lock->base.hold));
+
+    return is_in_use ? lock : NULL;
+}
+
 int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name,
                          const bwl_terms *terms, bool waits, bwl_fault *fault)
 {
@@ -454,7 +464,7 @@ int bwl_lock_new_or_join(bwl_lock **ret_lock, bwl_shard *shard, const char *name
      * others may share: the store has each of them. */
     bool             may = may_be_joined(shard) && terms->rest_ms == 0 && terms->share.weight == 0;
     bool             looks    = may_be_kept(shard) || (may && waits);
-    bwl_lock        *other    = looks ? bwl_named_find(&shard->named, name, name_size) : NULL;
+    bwl_lock        *other    = looks ? find_in_use(shard, name, name_size) : NULL;
     bwl_local_group *waiters  = other != NULL ? other->group : NULL;
     bool             is_ready = waiters != NULL &&
                     bwl_group_is_ready(&waiters->group, terms->lease_ms, bwl_shard_now(shard));

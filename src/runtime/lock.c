@@ -204,12 +204,21 @@ static void count_end(bwl_lock *lock, bwl_outcome_kind kind)
         bwl_stats_hold_ended(stats, &lock->stats, kind, now);
 }
 
+/* It was renewed, or extended by an operation that was cancelled: the operation is another one,
+ * which the machine does not know. */
+static bool is_of_an_extension(const bwl_operation *operation, bwl_outcome_kind kind)
+{
+    bool is_other = operation != NULL && (operation->keeps || operation->announces);
+
+    return is_other && kind != BWL_RELEASED && kind != BWL_LOST && kind != BWL_CANCELLED;
+}
+
 static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
-    if (bwl_lock_is_being_kept(lock) && kind != BWL_LOST)
-        return; /* it was renewed: the operation is another one */
+    if (is_of_an_extension(operation, kind))
+        return;
     if (lock->group != NULL)
         kind = lock->shard->group_calls->result(lock, kind);
     count_end(lock, kind);
@@ -649,6 +658,6 @@ void bwl_lock_query_done(bwl_engine_lock *lock)
 {
     const bwl_operation *operation = bwl_lock_of_engine(lock)->operation;
 
-    if (operation == NULL || operation->is_query || operation->announces)
+    if (operation != NULL && (operation->is_query || operation->announces))
         end_operation(bwl_lock_of_engine(lock), BWL_RELEASED);
 }

@@ -62,7 +62,7 @@ def test_observers_see_the_death_of_a_leader_and_the_next_one(place, servers, na
     observer.next("none")
 
 
-def test_leader_that_has_lost_its_lock_stands_again(place, servers, name):  # noqa: F811
+def test_leader_that_has_lost_its_lock_waits_again(place, servers, name):  # noqa: F811
     observer = Observer(place, name)
     observer.next("none")
     candidate = elect(place, name, "-t", "3s", "--status-fd", "1")
@@ -76,7 +76,7 @@ def test_leader_that_has_lost_its_lock_stands_again(place, servers, name):  # no
     assert finish(place, candidate) == 128 + signal.SIGTERM
     rounds = ["waiting", "acquired", "started", "announced"]
     order = [event for event in candidate.order if not event.startswith(("lost", "exited"))]
-    assert order == [*rounds, "stands-again", *rounds, "released"], candidate.order
+    assert order == [*rounds, "waits-again", *rounds, "released"], candidate.order
     assert "waiting to lead again" in candidate.err
     observer.next("none")
 
@@ -99,7 +99,7 @@ def test_signal_ends_a_candidate_that_waits(place, redis):
     place.let_go(leader)
 
 
-def test_leader_without_its_server_is_stopped_and_stands_again(place, start_redis):
+def test_leader_without_its_server_is_stopped_and_waits_again(place, start_redis):
     server = start_redis()
     place.env["BOWLINE_URL"] = f"{server.url}?timeout=1s"
     observer = Observer(place, "job")
@@ -128,7 +128,7 @@ def test_signal_during_a_loss_ends_the_election(place, start_redis):
     while "lost" not in seen:
         seen.append(json.loads(leader.stdout.readline())["event"])
     leader.send_signal(signal.SIGTERM)
-    assert finish(place, leader) == 123 and "stands-again" not in leader.order and len(leader.fences()) == 1
+    assert finish(place, leader) == 123 and "waits-again" not in leader.order and len(leader.fences()) == 1
     server.thaw()
 
 

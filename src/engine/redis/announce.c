@@ -87,8 +87,8 @@ static void complete_call(bwl_session *session, const bwl_request *request, cons
     bwl_engine_lock     *lock      = request->lock;
     bwl_redis_announced *announced = bwl_redis_lock_of(lock)->announced;
 
-    if (request->tag != announced->calls)
-        return; /* a later call has replaced it */
+    if (request->tag != announced->calls || !bwl_host_is_awaited(lock))
+        return; /* a later call has replaced it, or it was cancelled */
     announced->answer     = result->kind == BWL_DOWN ? BWL_NOT_SENT : result->answer;
     announced->is_unknown = result->kind == BWL_DOWN;
     if (lock->hold.change.kind == 0)

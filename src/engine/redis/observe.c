@@ -39,7 +39,8 @@ struct bwl_redis_observer {
     bwl_engine_lock    *lock;
     const bwl_session  *session; /* of the look in flight, or the last; NULL: none yet */
     bwl_ms              until;
-    bwl_ms              due_at; /* the next look; BWL_NEVER: one is in flight, or it is over */
+    bwl_ms              ends_at; /* the lease of the leader in `now`; BWL_NEVER: it has none */
+    bwl_ms              due_at;  /* the next look; BWL_NEVER: one is in flight, or it is over */
     bwl_ms              failing_since; /* the first of the looks that failed; 0: the last did not */
     bool                is_subscribed; /* at the look in flight, or the last */
     bool                is_stale;      /* something has changed since that look was sent */
@@ -80,9 +81,17 @@ static void end(bwl_redis_observer *o)
     bwl_host_query_done(o->lock);
 }
 
+static bwl_ms left_of(const bwl_redis_observer *o)
+{
+    if (o->ends_at == BWL_NEVER)
+        return BWL_NEVER;
+    return bwl_ms_max(o->ends_at - o->lock->host->latest, 0);
+}
+
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-static void describe(bwl_redis_observer *o)
+/* The end of the lease counts from when the look was sent: never too late. */
+static void describe(bwl_redis_observer *o, bwl_ms sent_at)
 {
     const bwl_observe_reply *reply = &o->reply;
     bwl_holder               client;
@@ -94,7 +103,8 @@ static void describe(bwl_redis_observer *o)
     bwl_redis_fill_in_client(&client, &reply->client);
     o->now.leads   = true;
     o->now.fence   = reply->fence;
-    o->now.left_ms = reply->client.left_ms < 0 ? BWL_NEVER : reply->client.left_ms;
+    o->ends_at     = reply->client.left_ms < 0 ? BWL_NEVER : sent_at + reply->client.left_ms;
+    o->now.left_ms = left_of(o);
     o->now.pid     = client.pid;
     memcpy(o->now.user, client.user, sizeof client.user);
     memcpy(o->now.host, client.host, sizeof client.host);
@@ -187,7 +197,7 @@ static void complete_look(bwl_session *session, const bwl_request *request, cons
         return;
     }
     o->failing_since = 0;
-    describe(o);
+    describe(o, request->flight.sent_at);
     if (differs(o))
         end(o);
     else
@@ -318,8 +328,11 @@ static int observed(const bwl_engine_lock *lock, bwl_leader *ret_leader, bwl_fau
 {
     const bwl_redis_observer *o = bwl_redis_lock_of(lock)->observer;
 
+    *ret_leader = (bwl_leader){ .is_known = false };
     if (o == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    *ret_leader         = o->now;
+    ret_leader->left_ms = o->now.leads ? left_of(o) : 0;
     if (o->is_unknown)
         return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why, "%s", lock->why.text);
     if (o->answer != BWL_YES)
@@ -327,7 +340,6 @@ static int observed(const bwl_engine_lock *lock, bwl_leader *ret_leader, bwl_fau
     if (!differs(o))
         return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s: %s as before", lock->name,
                         o->now.leads ? "the same client leads" : "nobody leads");
-    *ret_leader = o->now;
     return BWL_OK;
 }
 

@@ -3,9 +3,8 @@
  * and WAIT.  See inside.h.
  *
  * Thousands of holds or waiters may be due at about the same time, and a caller may want several
- * locks at once.  Adjacent requests in the
- * pipeline that may share a call are written as one command, and its reply is split into their
- * answers.  The layers above see separate requests.
+ * locks at once.  Adjacent requests in the pipeline that may share a call are written as one
+ * command, and its reply is split into their answers.  The layers above see separate requests.
  *
  * One failure must not fail the others.  The script's result for a key is that request's answer.
  * If the server refuses the whole call, a single key that an ACL forbids may be the cause: then

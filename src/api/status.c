@@ -142,8 +142,9 @@ static int timed_out(const bwl_lock *lock, bowline_error *reterr)
 
 int bwl_report(const bwl_operation *operation, bowline_error *reterr)
 {
-    const bwl_lock *lock    = operation->lock;
-    const char     *silence = "the store gave no reason";
+    const bwl_lock *lock        = operation->lock;
+    const char     *silence     = "the store gave no reason";
+    bool            is_of_files = lock->shard->host.engine->kind == BWL_ENGINE_FILE;
 
     switch (operation->completion.result) {
     case BWL_HELD: return BOWLINE_OK;
@@ -163,7 +164,10 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
         return bwl_fail(reterr, BWL_STATUS_DONE, "%s is done for this period", lock->base.name);
     case BWL_TIMED_OUT: return timed_out(lock, reterr);
     case BWL_NOT_NOW:
-        return because(lock, BWL_STATUS_REFUSED, "the server answers too slowly for this lease",
+        return because(lock, BWL_STATUS_REFUSED,
+                       is_of_files ? "a program that is using the file of the lock does not go on: "
+                                     "it may be stopped"
+                                   : "the server answers too slowly for this lease",
                        reterr);
     case BWL_STORE_REFUSED: return because(lock, BWL_STATUS_REFUSED, silence, reterr);
     case BWL_UNREACHABLE: return bwl_report_unreachable(lock, reterr);

@@ -222,11 +222,15 @@ void releaser_start(releaser *r)
     assert_int_equal(pthread_create(&r->thread, NULL, release_when_awaited, r), 0);
 }
 
+static bool has_lock(server *s, const char *name)
+{
+    return s != NULL && strcmp(server_ask(s, "EXISTS 'bowline:{%s}'", name), "0") != 0;
+}
+
 void engine_await_release(bowline_client *client, const char *name)
 {
-    for (unsigned i = 0; i < MORE_SERVERS; i++)
-        while (world.more[i] != NULL &&
-               strcmp(server_ask(world.more[i], "EXISTS 'bowline:{%s}'", name), "0") != 0)
+    for (unsigned i = 0; world.more[0] != NULL && i <= MORE_SERVERS; i++)
+        while (has_lock(i < MORE_SERVERS ? world.more[i] : world.server, name))
             (void)bowline_dispatch(client, 10, NULL);
 }
 

@@ -182,7 +182,9 @@ static void work(unsigned me, int witness)
             visit(witness, me, bowline_hold_fence(hold), o.mode != BOWLINE_EXCLUSIVE, o.permits);
             status = bowline_release(hold, &error);
         }
-        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
+        /* One without a wait is refused if a process was stopped while it changed the file. */
+        bool is_stuck = status == BOWLINE_REFUSED && o.wait_ms == 0;
+        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || is_stuck) {
             atomic_fetch_add(&judge->slots[me].left, 1);
         } else if (status != BOWLINE_OK) {
             (void)fprintf(stderr, "# %s\n", error.text);

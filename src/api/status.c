@@ -144,7 +144,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
 {
     const bwl_lock *lock        = operation->lock;
     const char     *silence     = "the store gave no reason";
-    bool            is_of_files = lock->shard->host.engine->kind == BWL_ENGINE_FILE;
+    bool            is_of_files = lock->engine != NULL && lock->engine->kind == BWL_ENGINE_FILE;
 
     switch (operation->completion.result) {
     case BWL_HELD: return BOWLINE_OK;

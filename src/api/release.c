@@ -1,6 +1,6 @@
 /*
- * release.c -- the releases of a hold: one or several, with or without waiting for the reply; and
- * the references to it.
+ * release.c -- how the release of a hold starts, the release of several, the one that does not wait
+ * for the reply; and the references to a hold.
  *
  * A hold is released by the release of its last reference.  That of any other one sends nothing, so
  * it has completed when it starts.  Its operation counts as a reference until it is finished.
@@ -59,25 +59,6 @@ void bwl_start_release(bwl_operation *operation, bwl_lock *lock)
         bwl_lock_cancel(lock->operation); /* an extend in flight */
     if (!bwl_lock_keep(lock, operation))
         bwl_lock_release(lock, operation);
-}
-
-int bowline_release(bowline_hold *hold, bowline_error *reterr)
-{
-    bwl_operation operation;
-
-    if (hold == NULL)
-        return BOWLINE_OK;
-    bwl_lock  *lock  = bwl_lock_of(hold);
-    bwl_shard *shard = lock->shard;
-    bwl_shard_enter(shard);
-    BWL_CALL(shard, reterr);
-    int status = call.status;
-    if (status == BOWLINE_OK) {
-        bwl_start_release(&operation, lock);
-        status = bwl_end_other(&operation, reterr);
-    }
-    bwl_shard_leave(shard);
-    return status;
 }
 
 /* ---- several --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * verbs.c -- acquire, extend, yield, change of mode: each is started, waited for and finished.  A
- * blocking call does the same three steps with the operation on the stack.  (release.c: the
- * blocking calls that release.)
+ * verbs.c -- acquire, extend, release, yield, change of mode: each is started, waited for and
+ * finished.  A blocking call does the same three steps with the operation on the stack.
+ * (release.c: how a release starts, and the releases of several.)
  */
 #include "api/handles.h"
 #include "base/clock.h"
@@ -278,6 +278,11 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
     if (hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
     return run(hold, &(action){ .verb = BWL_EXTEND, .lease_ms = lease_ms }, reterr);
+}
+
+int bowline_release(bowline_hold *hold, bowline_error *reterr)
+{
+    return hold != NULL ? run(hold, &(action){ .verb = BWL_RELEASE }, reterr) : BOWLINE_OK;
 }
 
 int bowline_downgrade(bowline_hold *hold, bowline_error *reterr)

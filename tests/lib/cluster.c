@@ -243,16 +243,22 @@ void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to)
     must_ok(c->nodes[from], "CLUSTER SETSLOT %d MIGRATING %s", slot, cluster_id(c, to));
 }
 
+void cluster_move_key(cluster *c, const char *key, unsigned from, unsigned to)
+{
+    const char *answer =
+        server_ask(c->nodes[from], "MIGRATE 127.0.0.1 %d '%s' 0 5000", c->nodes[to]->port, key);
+
+    if (strcmp(answer, "OK") != 0 && strcmp(answer, "NOKEY") != 0)
+        fail_msg("MIGRATE: %s", answer);
+}
+
 void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to)
 {
     for (;;) {
         const char *key = server_ask(c->nodes[from], "CLUSTER GETKEYSINSLOT %d 1", slot);
         if (key[0] == '\0')
             return;
-        const char *answer =
-            server_ask(c->nodes[from], "MIGRATE 127.0.0.1 %d '%s' 0 5000", c->nodes[to]->port, key);
-        if (strcmp(answer, "OK") != 0 && strcmp(answer, "NOKEY") != 0)
-            fail_msg("MIGRATE: %s", answer);
+        cluster_move_key(c, key, from, to);
     }
 }
 

@@ -47,6 +47,7 @@ unsigned    cluster_owner(cluster *c, unsigned asked, int slot);
 
 /* Starts to move the slot: the source redirects commands for missing keys to the target. */
 void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to);
+void cluster_move_key(cluster *c, const char *key, unsigned from, unsigned to);
 void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to);
 

@@ -262,9 +262,10 @@ static void acquires(const char *what, bool tries)
     bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
     options.wait_ms                 = wait_ms;
     options.lease_ms                = lease != NULL ? (uint32_t)strtoul(lease + 7, NULL, 10) : 0;
-    blocks                          = tries;
-    int status = tries ? bowline_acquire(&lock->hold, client, name, &options, &error)
-                       : bowline_acquire_start(&lock->op, client, name, &options, &error);
+    options.mode = strstr(what, " shared") != NULL ? BOWLINE_SHARED : BOWLINE_EXCLUSIVE;
+    blocks       = tries;
+    int status   = tries ? bowline_acquire(&lock->hold, client, name, &options, &error)
+                         : bowline_acquire_start(&lock->op, client, name, &options, &error);
     if (status != BOWLINE_OK || tries)
         note_end(lock->name, status, &error);
     lock->acquires = true;

@@ -68,6 +68,7 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
     args->is_of_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
     args->lease_ms      = request->lease_ms;
     args->number        = request->number;
+    args->moving        = request->route.moving;
     args->rules         = request->lock->hold.request.options->rules;
     args->signal        = signal_of(session->config, request, &names);
     if (args->share.weight == 0)

@@ -41,6 +41,7 @@ typedef struct bwl_request_batch {
 /* The way of a request between the nodes of a cluster. */
 typedef struct bwl_request_route {
     bool    asking;   /* send ASKING before it */
+    bool    moving;   /* its slot moves: some of its keys may be missing at each node */
     uint8_t hops;     /* number of redirects */
     bwl_ms  since;    /* when it was first submitted; 0: now */
     bwl_ms  retry_at; /* while it is deferred: when it is sent again */

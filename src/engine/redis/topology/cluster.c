@@ -313,8 +313,9 @@ static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *
 /* A lost heartbeat is replaced by the next one, and no caller waits for its reply. */
 static bool may_defer(const bwl_request *request)
 {
-    return bwl_slots_uses(request) &&
-           bwl_queue_exclusive(request->command) != REDIS_QUEUE_HEARTBEAT;
+    return request->command == REDIS_SHARE_EXTEND ||
+           (bwl_slots_uses(request) &&
+            bwl_queue_exclusive(request->command) != REDIS_QUEUE_HEARTBEAT);
 }
 
 /* The request is sent again at `at`, to the node that its slot has then. */
@@ -467,15 +468,29 @@ static bool await_election(bwl_session *session, bwl_session *there, bwl_request
                        bwl_ms_add(session->host->latest, bwl_ms_min(pause, SILENT_PAUSE_MAX)));
 }
 
+/* An extension of a share names keys that need not exist.  While its slot moves, they may be at
+ * either node, so it is refused until the end of the move.  It is sent again so that the server
+ * does not look for them: see share_extend_moving.lua. */
+static bool names_too_many_keys(const bwl_request *request, const bwl_redirect *redirect)
+{
+    return request->command == REDIS_SHARE_EXTEND && !request->route.moving &&
+           redirect->kind != BWL_REDIRECT_MOVED;
+}
+
 /* False: the request is complete. */
 static bool follow(bwl_session *session, bwl_request *request, const char *bytes, size_t size)
 {
-    bwl_cluster *cluster = cluster_of(session);
-    bwl_redirect redirect;
+    bwl_cluster *cluster  = cluster_of(session);
+    bwl_redirect redirect = { .kind = BWL_REDIRECT_ASK };
+    bool         is_told  = bwl_cluster_read_redirect(&redirect, bytes, size);
 
-    if (!bwl_cluster_read_redirect(&redirect, bytes, size) ||
-        (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->command) &&
-         bwl_queue_exclusive(request->command) != REDIS_QUEUE_EXTEND))
+    if (names_too_many_keys(request, &redirect)) {
+        request->route.moving = true;
+        if (!is_told)
+            return submit_again(session, request);
+    }
+    if (!is_told || (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->command) &&
+                     bwl_queue_exclusive(request->command) != REDIS_QUEUE_EXTEND))
         return defer(session, request);
     bool         moved  = redirect.kind == BWL_REDIRECT_MOVED;
     unsigned     number = number_said(session, &redirect.to);
@@ -489,6 +504,7 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
         return false;
     }
     request->route.asking = !moved;
+    request->route.moving = request->route.moving && !moved;
     if (moved) {
         bwl_log_add(session->host->settings.log, BWL_LOG_INFO,
                     "redirected: %s sends %s to %.60s:%u", session->endpoint.text,

@@ -117,6 +117,11 @@ static const row signalling[] = {
     [BWL_SIGNAL_CHANNEL] = { "%S 1 %k %v %a %b", BWL_SCRIPT_DELETE_AND_PUBLISH, { OWNED } },
 };
 
+/* SHARE_EXTEND while its slot moves. */
+static const row extend_moving = { "%S 1 %k %v %l %h %g",
+                                   BWL_SCRIPT_SHARE_EXTEND_MOVING,
+                                   { OWNED } };
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static void write_name_of_script(bwl_resp_writer *writer, const bwl_script *script, bool use_eval)
@@ -242,6 +247,7 @@ static void write_items(bwl_resp_writer *writer, const bwl_redis_command_args *a
         return;
     case 'Q': bwl_queue_write_keys(writer, args); return;
     case 'G': bwl_queue_write_sharing_keys(writer, args); return;
+    case 'h': bwl_queue_write_sharers_key(writer, args); return;
     case 'g': bwl_resp_write_integer(writer, args->share.weight); return;
     case 'W':
         bwl_resp_write_integer(writer, args->share.weight);
@@ -263,6 +269,8 @@ static const row *row_of(const bwl_redis_command_args *args)
 {
     bool is_signal = args->command == REDIS_DELETE_IF_MINE && args->signal.kind != BWL_SIGNAL_NONE;
 
+    if (args->command == REDIS_SHARE_EXTEND && args->moving)
+        return &extend_moving;
     return is_signal ? &signalling[args->signal.kind] : &rows[args->command];
 }
 

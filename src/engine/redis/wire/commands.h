@@ -50,6 +50,7 @@ typedef struct bwl_redis_command_args {
     bwl_signal              signal; /* DELETE_IF_MINE: what the release publishes */
     const bwl_queue_self   *self;   /* for the commands of protocol/store/queue.h */
     bwl_share               share;  /* for those that share */
+    bool                    moving; /* SHARE_EXTEND: its slot moves: name the lock alone as a key */
     const char             *who;    /* QUEUE_REST: the user and the host */
 } bwl_redis_command_args;
 

@@ -141,13 +141,18 @@ void bwl_queue_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args 
     bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
 }
 
+void bwl_queue_write_sharers_key(bwl_resp_writer *writer, const bwl_redis_command_args *args)
+{
+    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
+}
+
 void bwl_queue_write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args)
 {
     assert(args->self != NULL);
     bwl_resp_write_text(writer, "5");
     bwl_queue_write_keys_of_lock(writer, args);
     bwl_resp_write_text(writer, bwl_queue_fences_key(args->self->tag).text);
-    write_key_of_lock(writer, args, BWL_QUEUE_SHARERS);
+    bwl_queue_write_sharers_key(writer, args);
 }
 
 /* In lower case, the script counts no waiter as dead: see queue_serve.lua. */

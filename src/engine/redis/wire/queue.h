@@ -74,6 +74,9 @@ void bwl_queue_write_keys(bwl_resp_writer *writer, const bwl_redis_command_args 
 void bwl_queue_write_sharing_keys(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 void bwl_queue_write_keys_of_lock(bwl_resp_writer *writer, const bwl_redis_command_args *args);
 
+/* H alone. */
+void bwl_queue_write_sharers_key(bwl_resp_writer *writer, const bwl_redis_command_args *args);
+
 /* The key of the queue of a lock.  Returns its size. */
 size_t bwl_queue_waiters_key(char ret_key[BWL_KEY_BESIDE_MAX], const char *key, size_t key_size);
 

@@ -14,20 +14,8 @@ if v ~= ARGV[1] then
     return 1
   end
   if only then return -1 end
-  local t = redis.call('TIME')
-  local ends = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
-  local items = { ends, ARGV[1] }
-  for i = 2, tonumber(ARGV[4]) do items[2 * i - 1], items[2 * i] = ends, ARGV[1] .. ':' .. i end
-  local changed = redis.pcall('ZADD', KEYS[5], 'XX', 'CH', 'GT', unpack(items))
-  if type(changed) == 'table' then
-    redis.call('PERSIST', KEYS[4]) -- allowed when memory is full, and so is all behind it
-    changed = redis.call('ZADD', KEYS[5], 'XX', 'CH', 'GT', unpack(items))
-  end
-  if changed == 0 and not redis.call('ZSCORE', KEYS[5], ARGV[1]) then return -1 end
-  local last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
-  redis.call('PEXPIREAT', KEYS[1], last)
-  redis.call('PEXPIREAT', KEYS[5], last)
-  return 1
+  local sharers = KEYS[5]
+  -- @include share_members.lua
 end
 -- A script without KEYS[5] has given it to us alone: we let the others in.
 local sharers = KEYS[5]

@@ -15,27 +15,28 @@ if keys == 0 then
   end
 elseif keys == 1 and ARGV[8] == '0' then
   local v = redis.pcall('GET', KEYS[1])
-  local count, only = string.match(type(v) == 'string' and v or '', '^b1:~(%d+) ?(%S*)$')
-  local left = only and only ~= '' and redis.call('PTTL', KEYS[1]) or 0
-  if count and left >= 0 then
-    local t, lease = redis.call('TIME'), tonumber(ARGV[2])
+  local is_gate = type(v) == 'string' and string.sub(v, 1, 4) == 'b1:~'
+  local blank = is_gate and string.find(v, ' ', 5, true)
+  local count = is_gate and tonumber(string.sub(v, 5, (blank or 0) - 1))
+  local t = count and redis.call('TIME')
+  local left, lease = t and redis.call('PTTL', KEYS[1]) or -1, tonumber(ARGV[2])
+  if left >= 0 then
     local now = t[1] * 1000 + math.floor(t[2] / 1000)
-    local ends = string.format('%.0f', now + lease)
-    if only ~= '' then
-      local last = string.format('%.0f', now + math.max(left, lease))
+    local ends = string.format('%d%06d', math.floor((now + lease) / 1e6), (now + lease) % 1e6)
+    if blank then
+      local first = string.format('%.0f', now + left)
       redis.call('DEL', KEYS[5])
-      redis.call('ZADD', KEYS[5], string.format('%.0f', now + left), only, ends, ARGV[1])
-      redis.call('SET', KEYS[1], 'b1:~' .. count, 'PXAT', last)
-      redis.call('PEXPIREAT', KEYS[5], last)
+      redis.call('ZADD', KEYS[5], first, string.sub(v, blank + 1), ends, ARGV[1])
+      redis.call('SET', KEYS[1], string.sub(v, 1, blank - 1), 'PXAT', left < lease and ends or first)
+      redis.call('PEXPIREAT', KEYS[5], left < lease and ends or first)
     else
-      local last = redis.call('ZRANGE', KEYS[5], -1, -1, 'WITHSCORES')[2]
       redis.call('ZADD', KEYS[5], ends, ARGV[1])
-      if not last or tonumber(last) < now + lease then
-        redis.call('PEXPIREAT', KEYS[5], ends)
+      if left < lease then -- the others end earlier
         redis.call('PEXPIREAT', KEYS[1], ends)
+        redis.call('PEXPIREAT', KEYS[5], ends)
       end
     end
-    return tonumber(count)
+    return count
   end
 end
 local sharers = KEYS[5]

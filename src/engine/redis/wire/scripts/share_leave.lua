@@ -6,13 +6,14 @@
 local v = redis.pcall('GET', KEYS[1])
 local is_gate = type(v) == 'string' and string.sub(v, 1, 4) == 'b1:~'
 if is_gate and ARGV[3] == '1' and redis.call('EXISTS', KEYS[2]) == 0 then
-  local only = string.match(v, ' (.+)$')
-  if only then return only == ARGV[1] and redis.call('DEL', KEYS[1]) or 0 end
-  local two = redis.call('ZRANGE', KEYS[5], -2, -1, 'WITHSCORES') -- the last of the others is one of these
+  local blank = string.find(v, ' ', 5, true)
+  if blank then return string.sub(v, blank + 1) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0 end
+  local is_last = redis.call('ZRANGE', KEYS[5], -1, -1)[1] == ARGV[1]
+  local two = is_last and redis.call('ZRANGE', KEYS[5], -2, -1, 'WITHSCORES')
   if redis.call('ZREM', KEYS[5], ARGV[1]) == 0 then return 0 end
-  if not two[4] and two[1] == ARGV[1] then
+  if is_last and not two[4] then
     redis.call('DEL', KEYS[1])
-  elseif two[3] == ARGV[1] and two[2] ~= two[4] then
+  elseif is_last and two[2] ~= two[4] then
     redis.call('PEXPIREAT', KEYS[1], two[2])
     redis.call('PEXPIREAT', KEYS[5], two[2])
   end

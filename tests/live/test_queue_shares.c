@@ -489,6 +489,25 @@ TEST(holders_come_page_by_page)
 }
 
 /* A yield gives a share back, and asks for it again behind those that wait. */
+/* The script is 9 KB: if each request sent it, they would not fit into the buffer of the client. */
+TEST(many_requests_to_a_server_that_does_not_know_the_script_all_succeed)
+{
+    enum { MANY = 500 };
+    bowline_operation      *ops[MANY];
+    bowline_hold           *holds[MANY];
+    bowline_acquire_options options = options_of(1, 0, BOWLINE_NO_WAIT);
+    bowline_error           error;
+
+    options.mode = BOWLINE_SHARED;
+    (void)server_ask(redis, "SCRIPT FLUSH");
+    for (int i = 0; i < MANY; i++)
+        assert_status(BOWLINE_OK, bowline_acquire_start(&ops[i], clients[0], "x", &options, &error),
+                      &error);
+    for (int i = 0; i < MANY; i++)
+        assert_status(BOWLINE_OK, bowline_acquire_finish(&holds[i], ops[i], &error), &error);
+    assert_status(BOWLINE_OK, bowline_release_all(holds, MANY, &error), &error);
+}
+
 TEST(yield_of_a_share_lets_a_writer_pass)
 {
     bowline_hold      *reader = take(0, 1, 0);

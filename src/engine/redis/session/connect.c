@@ -92,6 +92,7 @@ static void on_dial(bwl_session *session, int result, bwl_fault *fault)
     session->link.opened++;
     session->link.has_answered = false;
     session->batches_refused   = 0;
+    session->scripts.sent      = 0;
 }
 
 void bwl_session_next_address(bwl_session *session, bwl_fault *fault)

@@ -53,9 +53,10 @@ struct bwl_request {
     void                   *subject; /* the kind's data: a holder query, a transaction; NULL */
     bwl_redis_command       command; /* 0: the kind implies it                               */
     uint32_t                tag;
-    uint8_t                 node;     /* index of the server, if there are several */
-    bool                    use_eval; /* send the script's text, not its SHA-1 */
-    int64_t                 number;   /* args[0] of the send */
+    uint8_t                 node;        /* index of the server, if there are several */
+    bool                    use_eval;    /* send the script's text, not its SHA-1 */
+    bool                    was_unknown; /* the server did not know its SHA-1 */
+    int64_t                 number;      /* args[0] of the send */
     bwl_ms                  lease_ms;
     uint64_t                generation; /* of the lock's attempt                               */
     bwl_request_flight      flight;

@@ -215,7 +215,8 @@ static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
     if (request.flight.failed != 0)
         ev->answer = request.flight.failed;
     if (verdict == BWL_REDIS_NOSCRIPT && !request.use_eval) {
-        request.use_eval = true;
+        request.use_eval    = request.was_unknown || request.command == 0;
+        request.was_unknown = true;
         send_again(session, request); /* it was not executed */
         return;
     }

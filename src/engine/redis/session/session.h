@@ -116,7 +116,8 @@ typedef struct bwl_session_attempt {
 /* Which scripts the server has. */
 typedef struct bwl_script_cache {
     uint64_t unknown;     /* commands whose script may be unknown: bit 1 << command */
-    uint64_t sent_at_end; /* while closing: commands whose script's text was sent */
+    uint64_t sent;        /* commands whose script's text was sent on this connection */
+    uint64_t sent_at_end; /* the same while closing */
     uint64_t release;     /* number of the connection on which the release script was sent */
     uint64_t shown_hold;  /* the same of queue_show_hold */
 } bwl_script_cache;

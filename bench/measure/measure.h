@@ -13,16 +13,17 @@ bench_measuring bench_measure_hand_over, bench_measure_arrival;       /* hand_ov
 bench_measuring bench_measure_file_pair, bench_measure_thread_pair;   /* local.c     */
 bench_measuring bench_measure_pair_pings, bench_measure_pair_minimum; /* pair.c      */
 bench_measuring bench_measure_nowait, bench_measure_beside;           /* pair.c      */
-bench_measuring bench_measure_let_in, bench_measure_readers;          /* readers.c   */
-bench_measuring bench_measure_permits;                                /* readers.c   */
-bench_measuring bench_measure_redlock;                                /* redlock.c   */
-bench_measuring bench_measure_renewals, bench_measure_due;            /* renewals.c  */
-bench_measuring bench_measure_run_file, bench_measure_run_redis;      /* run.c       */
-bench_measuring bench_measure_same_name;                              /* same_name.c */
-bench_measuring bench_measure_shared, bench_measure_several;          /* pair.c */
-bench_measuring bench_measure_sticky;                                 /* pair.c */
-bench_measuring bench_measure_spin;                                   /* spin.c      */
-bench_measuring bench_measure_takeover;                               /* takeover.c  */
-bench_measuring bench_measure_threads;                                /* threads.c   */
+bench_measuring bench_measure_let_in, bench_measure_readers,
+    bench_measure_exclusive;                                     /* readers.c   */
+bench_measuring bench_measure_permits;                           /* readers.c   */
+bench_measuring bench_measure_redlock;                           /* redlock.c   */
+bench_measuring bench_measure_renewals, bench_measure_due;       /* renewals.c  */
+bench_measuring bench_measure_run_file, bench_measure_run_redis; /* run.c       */
+bench_measuring bench_measure_same_name;                         /* same_name.c */
+bench_measuring bench_measure_shared, bench_measure_several;     /* pair.c */
+bench_measuring bench_measure_sticky;                            /* pair.c */
+bench_measuring bench_measure_spin;                              /* spin.c      */
+bench_measuring bench_measure_takeover;                          /* takeover.c  */
+bench_measuring bench_measure_threads;                           /* threads.c   */
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * readers.c -- let-in-K: the release of a writer to K waiting readers, beside one to a single
  * exclusive waiter; readers-16: readers per second of 16 clients on one name, alone and beside
- * others that hold it, compared with exclusive locks of different names by hiredis; permits-1000:
+ * others that hold it, compared with exclusive locks of different names by hiredis; exclusive-16:
+ * the same of 16 clients with a name of their own, which readers can hardly exceed; permits-1000:
  * hand-overs of permits among 1,000 waiters, compared with 16.
  *
  * The waiters of let-in and of permits are operations of one client: the server cannot tell.
@@ -187,6 +188,7 @@ enum { HOUR_MS = 3600000 };
 typedef struct crowd {
     bench_ours      ours[BENCH_CROWD_MAX];
     bench_minimum   minimums[BENCH_CROWD_MAX];
+    bench_text      names[BENCH_CROWD_MAX];
     bowline_client *holder; /* of the others that hold the name */
     bench_team      our_side;
     bench_team      their_side;
@@ -217,18 +219,19 @@ static int open_crowd(crowd *c, const bench_text *url, const bench_measure *meas
     for (unsigned i = 0; i < measure->threads; i++) {
         c->our_side.args[i]   = &c->ours[i];
         c->their_side.args[i] = &c->minimums[i];
+        c->names[i]           = bench_text_of("bench-%u", i);
         if (bench_ours_open(&c->ours[i], url->text, reterr) < 0 ||
-            bench_minimum_open(&c->minimums[i], port, bench_text_of("bench-%u", i).text, reterr) <
-                0)
+            bench_minimum_open(&c->minimums[i], port, c->names[i].text, reterr) < 0)
             return -1;
     }
     return 0;
 }
 
-int bench_measure_readers(bench *b, const bench_measure *measure, bench_result *ret_result,
-                          bench_failure *reterr)
+/* Of one name that they share, or each of its own. */
+static int measure_crowd(bench *b, const bench_measure *measure, bool share,
+                         bench_result *ret_result, bench_failure *reterr)
 {
-    crowd      c = { .our_side   = { .step = bench_ours_shared_pair },
+    crowd      c = { .our_side   = { .step = share ? bench_ours_shared_pair : bench_ours_pair },
                      .their_side = { .step = bench_minimum_pair } };
     bench_text url;
     int        status = -1;
@@ -239,9 +242,11 @@ int bench_measure_readers(bench *b, const bench_measure *measure, bench_result *
         return bench_skip(ret_result, "this machine has one CPU");
     if (bench_use_server(b, measure->regime, &url, reterr) < 0)
         return -1;
-    url = queue_url(&url);
-    if (open_crowd(&c, &url, measure, b->server.port, reterr) == 0 &&
-        hold_many(&c, url.text, others, reterr) == 0)
+    url    = queue_url(&url);
+    status = open_crowd(&c, &url, measure, b->server.port, reterr);
+    for (unsigned i = 0; !share && status == 0 && i < measure->threads; i++)
+        c.ours[i].name = c.names[i].text;
+    if (status == 0 && (status = hold_many(&c, url.text, others, reterr)) == 0)
         status = bench_crowd_duel(ret_result, measure, b->settings.rounds, &c.our_side,
                                   &c.their_side, reterr);
     for (unsigned i = 0; i < measure->threads; i++) {
@@ -250,6 +255,18 @@ int bench_measure_readers(bench *b, const bench_measure *measure, bench_result *
     }
     bowline_close(c.holder);
     return status;
+}
+
+int bench_measure_readers(bench *b, const bench_measure *measure, bench_result *ret_result,
+                          bench_failure *reterr)
+{
+    return measure_crowd(b, measure, true, ret_result, reterr);
+}
+
+int bench_measure_exclusive(bench *b, const bench_measure *measure, bench_result *ret_result,
+                            bench_failure *reterr)
+{
+    return measure_crowd(b, measure, false, ret_result, reterr);
 }
 
 /* ---- permits --------------------------------------------------------------------------------- */

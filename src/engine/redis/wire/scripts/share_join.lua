@@ -19,8 +19,8 @@ elseif keys == 1 and ARGV[8] == '0' then
   local blank = is_gate and string.find(v, ' ', 5, true)
   local count = is_gate and tonumber(string.sub(v, 5, (blank or 0) - 1))
   local t = count and redis.call('TIME')
-  local left, lease = t and redis.call('PTTL', KEYS[1]) or -1, tonumber(ARGV[2])
-  if left >= 0 then
+  local left, lease = t and redis.call('PTTL', KEYS[blank and 1 or 5]), tonumber(ARGV[2])
+  if count and (left >= 0 or not blank) then
     local now = t[1] * 1000 + math.floor(t[2] / 1000)
     local ends = string.format('%d%06d', math.floor((now + lease) / 1e6), (now + lease) % 1e6)
     if blank then

@@ -78,6 +78,7 @@ static void forget_round(job *j)
 {
     if (j->terminal.fd >= 0)
         (void)close(j->terminal.fd); /* it was only read */
+    signals_leave_stops(&j->signals);
     j->loss                      = (loss_report){ .is_lost = false };
     j->ending                    = (ending){ .has_begun = false };
     j->child                     = (child){ .is_running = false };

@@ -180,6 +180,21 @@ int signals_take_stops(signals *s, failure *reterr)
     return watch_signals(s, &wanted, reterr);
 }
 
+void signals_leave_stops(signals *s)
+{
+    sigset_t stops, wanted;
+
+    (void)sigemptyset(&stops);
+    (void)sigaddset(&stops, SIGTSTP);
+    (void)sigaddset(&stops, SIGCONT);
+    (void)sigdelset(&s->mask, SIGTSTP);
+    (void)sigdelset(&s->mask, SIGCONT);
+    wanted = s->mask;
+    (void)sigdelset(&wanted, SIGTTOU);
+    (void)signalfd(s->fd, &wanted, 0); /* (void): it exists, so there is nothing to run out of */
+    (void)sigprocmask(SIG_UNBLOCK, &stops, NULL);
+}
+
 int signals_next(signals *s, bool *ret_by_terminal)
 {
     struct signalfd_siginfo info;

@@ -179,6 +179,21 @@ def test_ctrl_z_while_waiting(place, terminal):
     shell.expect("mine\n")
 
 
+def test_ctrl_z_of_a_candidate_that_waits_again(place, redis, terminal):
+    shell = terminal()
+    shell.command("${B% run} elect x cat")
+    shell.type("one\n", "one\none\n")
+    second = place.begin("elect", "x", "sleep", "1000")
+    place.wait_for("the waiter", lambda: "bowline:{x}:bwl.q" in redis.keys())
+    place.bowline("break", "--yes", "x")
+    shell.expect("waiting to lead again")
+    shell.type(CTRL_Z, r"Stopped", PROMPT)
+    shell.command("fg", "elect x cat")
+    assert place.let_go(second) == 128 + signal.SIGTERM
+    shell.type("two\n", "two\ntwo\n")
+    shell.type(CTRL_D, PROMPT)
+
+
 def test_a_lease_that_ran_out_while_stopped_ends_the_command(place, redis, terminal):
     # It counts as fast as it can, so that a moment without its lock would be seen.
     code = """

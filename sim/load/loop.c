@@ -41,7 +41,7 @@ typedef struct activity {
     bool               asks_for_all; /* QUERYING */
     bool               observes;     /* QUERYING: who leads */
     bool               had_ended;    /* RELEASING: the hold, before */
-    uint64_t           fence;        /* RELEASING: of the hold */
+    uint64_t           fence;        /* of the hold */
 } activity;
 
 typedef struct loop {
@@ -92,7 +92,8 @@ static void end_wait(activity *a)
 
 static void claim(loop *c, activity *a)
 {
-    a->claim = check_granted(a->wait, bowline_hold_fence(a->hold), load_left(c->program, a->hold));
+    a->fence = bowline_hold_fence(a->hold);
+    a->claim = check_granted(a->wait, a->fence, load_left(c->program, a->hold));
     a->wait  = NULL;
     check_longest(a->claim, a->max_hold_ms);
 }
@@ -179,7 +180,9 @@ static void end_acquire(loop *c, activity *a)
     c->program->counts->acquires++;
     c->program->counts->statuses[-status & 15]++;
     end_call(c, a, status, &error);
-    load_period_acquired(c->program, &a->call, status);
+    if (status == BOWLINE_OK)
+        claim(c, a);
+    load_period_acquired(c->program, &a->call, status, a->fence);
     if (status != BOWLINE_OK) {
         end_wait(a);
         become_idle(c, a);
@@ -187,7 +190,6 @@ static void end_acquire(loop *c, activity *a)
             a->next_at = later(c, c->program->plan.period_ms);
         return;
     }
-    claim(c, a);
     if (load_draw(c->program, 4) == 0)
         a->lost_fd = bowline_hold_lost_fd(a->hold, &error);
     plan_release(c, a);
@@ -215,7 +217,7 @@ static void begin_release(loop *c, activity *a)
     a->fence     = bowline_hold_fence(a->hold);
     a->next_at   = INT64_MAX;
     c->program->counts->releases++;
-    load_period_releases(c->program, a->hold, a->name);
+    load_period_releases(c->program, a->hold, a->name, a->fence);
     if (load_draw(c->program, 3) == 0) {
         begin_call(c, a, "bowline_release_nowait", 0);
         end_call(c, a, bowline_release_nowait(a->hold, &error), &error);
@@ -381,7 +383,7 @@ static void end_release(loop *c, activity *a)
     end_call(c, a, status, &error);
     load_check_release(c->program, status, a->had_ended);
     if (status == BOWLINE_OK)
-        load_period_released(c->program, a->name);
+        load_period_released(c->program, a->name, a->fence);
     load_leads_no_more(a->name, status == BOWLINE_OK ? a->fence : 0);
     become_idle(c, a);
 }
@@ -628,9 +630,7 @@ static int next_wait(const loop *c)
     }
     if (c->program->plan.ticket_ms > 0 && next - now > load_ticket_pause_ms(c->program))
         next = now + load_ticket_pause_ms(c->program);
-    if (next <= now)
-        return 0;
-    return next - now > 60000 ? 60000 : (int)(next - now);
+    return next <= now ? 0 : next - now > 60000 ? 60000 : (int)(next - now);
 }
 
 static void close_client(loop *c)

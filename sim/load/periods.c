@@ -9,11 +9,12 @@ enum {
 
 /* By the clock of the world, which is that of the servers. */
 typedef struct period {
-    int64_t free_at;  /* no other acquire has the lock before */
-    int64_t ends_at;  /* the rest is over at the latest */
-    int64_t began_at; /* it was there from then on, until sure_until; 0: not known */
-    int64_t sure_until;
-    bool    is_dropped;
+    uint64_t fence;    /* of the hold that has it */
+    int64_t  free_at;  /* no other acquire has the lock before */
+    int64_t  ends_at;  /* the rest is over at the latest */
+    int64_t  began_at; /* it was there from then on, until sure_until; 0: not known */
+    int64_t  sure_until;
+    bool     is_dropped;
 } period;
 
 static struct {
@@ -55,7 +56,8 @@ void load_period_options(const load_program *program, unsigned name,
 }
 
 /* The lock was granted between the begin of the call, or the end of the period before, and now. */
-static void begin_period(const load_program *program, const load_call *call, period *p)
+static void begin_period(const load_program *program, const load_call *call, uint64_t fence,
+                         period *p)
 {
     int64_t period_ns = program->plan.period_ms * SIM_MS;
     int64_t most_ns   = period_ns + program->plan.lease_ms * SIM_MS;
@@ -66,6 +68,7 @@ static void begin_period(const load_program *program, const load_call *call, per
                    (long long)((p->free_at - sim_now()) / SIM_US));
     int64_t since = call->since > p->free_at ? call->since : p->free_at;
     *p            = (period){
+                   .fence   = fence,
                    .free_at = since + period_ns,
                    .ends_at = sim_now() + most_ns + most_ns / 50 + SLACK_MS * SIM_MS,
     };
@@ -89,7 +92,8 @@ static void compare_wait(const load_program *program, const load_call *call, con
                    (long long)((until - from) / SIM_MS));
 }
 
-void load_period_acquired(const load_program *program, const load_call *call, int status)
+void load_period_acquired(const load_program *program, const load_call *call, int status,
+                          uint64_t fence)
 {
     if (!load_has_period(program, call->name))
         return;
@@ -105,10 +109,10 @@ void load_period_acquired(const load_program *program, const load_call *call, in
     if (is_once(program, call->name) && (status == BOWLINE_OK || status == BOWLINE_TIMEOUT))
         compare_wait(program, call, p);
     if (status == BOWLINE_OK)
-        begin_period(program, call, p);
+        begin_period(program, call, fence, p);
 }
 
-void load_period_releases(load_program *program, bowline_hold *hold, unsigned name)
+void load_period_releases(load_program *program, bowline_hold *hold, unsigned name, uint64_t fence)
 {
     bowline_error error = { 0 };
 
@@ -117,15 +121,18 @@ void load_period_releases(load_program *program, bowline_hold *hold, unsigned na
     load_call call   = load_begin(program, "bowline_hold_drop_rest", name, 0);
     int       status = bowline_hold_drop_rest(hold, &error);
     load_end(program, &call, status, &error);
-    w.periods[name] = (period){ .ends_at = sim_now(), .is_dropped = true };
+    if (w.periods[name].fence != fence) /* another acquire has begun the next one */
+        return;
+    w.periods[name] = (period){ .fence = fence, .ends_at = sim_now(), .is_dropped = true };
     check_rests(name, sim_now());
 }
 
-void load_period_released(const load_program *program, unsigned name)
+void load_period_released(const load_program *program, unsigned name, uint64_t fence)
 {
     period *p = &w.periods[name];
 
-    if (!load_has_period(program, name) || p->is_dropped || sim_now() >= p->free_at)
+    if (!load_has_period(program, name) || p->fence != fence || p->is_dropped ||
+        sim_now() >= p->free_at)
         return;
     p->began_at   = sim_now();
     p->sure_until = p->free_at;

@@ -21,11 +21,12 @@ bool load_has_period(const load_program *program, unsigned name);
 void load_period_options(const load_program *program, unsigned name,
                          bowline_acquire_options *options, load_call *call);
 
-/* It has ended.  A status that the period forbids fails. */
-void load_period_acquired(const load_program *program, const load_call *call, int status);
+/* It has ended.  A status that the period forbids fails.  `fence`: if the status is OK. */
+void load_period_acquired(const load_program *program, const load_call *call, int status,
+                          uint64_t fence);
 
-/* A release begins; perhaps it gives the rest back. */
-void load_period_releases(load_program *program, bowline_hold *hold, unsigned name);
+/* A release of the hold with that fence begins; perhaps it gives the rest back. */
+void load_period_releases(load_program *program, bowline_hold *hold, unsigned name, uint64_t fence);
 
 /* bowline_release was OK. */
-void load_period_released(const load_program *program, unsigned name);
+void load_period_released(const load_program *program, unsigned name, uint64_t fence);

@@ -17,6 +17,7 @@ typedef struct worker {
     sim_thread   *thread;
     bowline_hold *hold;
     check_hold   *claim;
+    uint64_t      fence;
     unsigned      name;
     int64_t       max_hold_ms;
     load_call     call;
@@ -55,7 +56,8 @@ static void sleep_ms(worker *w, int64_t ms)
 
 static void claim(worker *w)
 {
-    w->claim = check_granted(w->wait, bowline_hold_fence(w->hold), load_left(w->program, w->hold));
+    w->fence = bowline_hold_fence(w->hold);
+    w->claim = check_granted(w->wait, w->fence, load_left(w->program, w->hold));
     w->wait  = NULL;
     check_longest(w->claim, w->max_hold_ms);
 }
@@ -93,7 +95,7 @@ static bool acquire(worker *w)
     else
         end_wait(w);
     end(w, status, &error);
-    load_period_acquired(p, &w->call, status);
+    load_period_acquired(p, &w->call, status, w->fence);
     return status == BOWLINE_OK;
 }
 
@@ -184,12 +186,12 @@ static void release(worker *w)
 
     drop_claim(w);
     w->program->counts->releases++;
-    load_period_releases(w->program, w->hold, w->name);
+    load_period_releases(w->program, w->hold, w->name, w->fence);
     begin(w, waits ? "bowline_release" : "bowline_release_nowait", 0);
     int status = waits ? bowline_release(w->hold, &error) : bowline_release_nowait(w->hold, &error);
     end(w, status, &error);
     if (waits && status == BOWLINE_OK)
-        load_period_released(w->program, w->name);
+        load_period_released(w->program, w->name, w->fence);
     if (waits)
         load_check_release(w->program, status, had_ended);
     else if (load_draw(w->program, 4) == 0)

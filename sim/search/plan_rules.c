@@ -9,6 +9,9 @@ enum {
     SYNC_BACKLOG = 1 << 16,
     SYNC_LAG_MS  = 10,    /* a replica that is never later acknowledges every lock in time */
     GRACE_MS     = 30000, /* pauses between attempts to connect; a failover */
+    SCRIPTS      = 8,     /* of a connection */
+    SCRIPT_SIZE  = 8192,  /* at most */
+    MESSAGES     = 10,    /* of a handshake, beside the scripts */
 };
 
 bool sim_plan_has(const sim_plan *plan, plan_fault_kind kind)
@@ -34,6 +37,43 @@ uint32_t sim_plan_longest_lease_ms(const sim_plan *plan)
 int64_t sim_plan_answer_ns(const sim_plan *plan)
 {
     return 40 * plan->network.delay_max_ns + 200 * SIM_MS + 2 * plan->servers.lag_ns;
+}
+
+/* They go to a node that has none of them, with as many bytes under way as there is room for. */
+static int64_t scripts_ns(const sim_plan *plan, int64_t count)
+{
+    int64_t room = plan->network.send_room;
+
+    return (count * SCRIPT_SIZE + room - 1) / room * plan->network.delay_max_ns;
+}
+
+static int64_t shortest_timeout_ns(const sim_plan *plan)
+{
+    int64_t shortest = SIM_NEVER;
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        int64_t reply_ns = plan->clients[i].load.reply_ms * SIM_MS;
+        shortest         = reply_ns < shortest ? reply_ns : shortest;
+    }
+    return shortest;
+}
+
+/* From the call to the arrival of its request, which has a place in the queue from then on.  A
+ * handshake that has lasted for timeout= begins again, after half of that at most, with the scripts
+ * that are missing.  If its messages and one script take half of timeout= at most, a third of the
+ * time is left for the scripts; otherwise they may never be there. */
+static int64_t order_ns(const sim_plan *plan)
+{
+    int64_t timeout_ns  = shortest_timeout_ns(plan);
+    int64_t messages_ns = MESSAGES * plan->network.delay_max_ns;
+    int64_t nodes       = plan->servers.topology == SIM_CLUSTER ? 2 : 1; /* the first redirects */
+    int64_t all_ns      = nodes * scripts_ns(plan, SCRIPTS);
+
+    if (messages_ns + scripts_ns(plan, 1) > timeout_ns / 2)
+        return SIM_NEVER;
+    if (messages_ns + scripts_ns(plan, SCRIPTS) > timeout_ns)
+        all_ns *= 3;
+    return sim_plan_answer_ns(plan) + all_ns;
 }
 
 /* WAIT may end so late. */
@@ -132,8 +172,7 @@ check_rules sim_plan_rules(const sim_plan *plan)
             !loses(plan) && !sim_plan_has(plan, FAULT_SERVER_CLOCK_FORWARD) && !plan->has_breaks,
         .has_fences = have_fences,
         .are_kept   = have_fences && keeps_fences(plan),
-        .order_ns =
-            is_calm && have_fences && plan->sync == 0 ? sim_plan_answer_ns(plan) : SIM_NEVER,
+        .order_ns   = is_calm && have_fences && plan->sync == 0 ? order_ns(plan) : SIM_NEVER,
         .woken_ns =
             have_fences && !is_cut_short ? sim_plan_answer_ns(plan) + late_ns(plan) : SIM_NEVER,
         .request_ns = sim_plan_answer_ns(plan),

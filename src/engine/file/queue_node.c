@@ -269,9 +269,9 @@ static bwl_answer enter_period(bwl_file_node *n, bool begins, uint64_t *ret_numb
  * the lock, or else the first in the queue begins a period. */
 static bwl_answer join_period(bwl_file_node *n, uint64_t *ret_number)
 {
-    int        fd = n->path.queue.fd;
-    uint64_t   granted;
-    bwl_answer answer = read_granted(n, &granted);
+    int        fd      = n->path.queue.fd;
+    uint64_t   granted = 0;
+    bwl_answer answer  = read_granted(n, &granted);
 
     if (answer != BWL_YES)
         return answer;
@@ -315,7 +315,7 @@ static bwl_answer grant_share(bwl_file_node *n, uint64_t *ret_number)
  * between another program may take it, but no bowline: those in front are overtaken. */
 static bwl_answer overtake_with_share(bwl_file_node *n, uint64_t *ret_number)
 {
-    uint64_t granted;
+    uint64_t granted = 0;
 
     if (bwl_file_queue_latch(n->path.queue.fd) != BWL_FILE_FREE) {
         release_flock(n);
@@ -430,7 +430,7 @@ static bwl_file_lock_state test_front(const bwl_file_node *n, uint64_t granted)
 /* Watches first and checks then, so every change after the check is an event. */
 bwl_answer bwl_file_node_try(bwl_file_node *n, uint64_t *ret_number)
 {
-    uint64_t granted;
+    uint64_t granted = 0;
 
     assert(n->queued);
     n->wakeup         = watch_files(n);

@@ -200,7 +200,7 @@ void bwl_redis_note_loss(bwl_engine_lock *lock, bowline_loss loss)
     bwl_fault why;
 
     bwl_fault_clear(&why);
-    why.loss = loss;
+    why.loss = (int32_t)loss;
     (void)snprintf(why.text, sizeof why.text, "%s", words[loss]);
     bwl_host_set_fault(lock, &why);
 }

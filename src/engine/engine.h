@@ -169,7 +169,9 @@ typedef struct bwl_engine {
     /* Called after bwl_host_wake, or when the engine's timer is due.  NULL: no work then. */
     void (*woken)(bwl_host *host);
 
-    /* Sends what was held back, see bwl_coalescing.  NULL: the engine holds nothing back. */
+    /* Sends what was held back, see bwl_coalescing.  If the client closes, it is called once: it
+     * sends what the store takes at once, and close waits for the rest, until a time limit that
+     * begins here.  NULL: the engine holds nothing back. */
     void (*flush)(bwl_host *host);
 
     /* Of a held lock that may have a queue: calls bwl_host_watched if the store says that the lock

@@ -60,6 +60,10 @@ void bwl_client_close(bwl_client *client)
     if (client->wakeup != NULL && is_ours)
         bwl_wakeup_stop(client->wakeup);
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        bwl_shard_let_go(client->slots[i].shard);
+    for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
+        bwl_shard_let_go(atomic_load(&client->shards[i]));
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         close_slot(&client->slots[i]);
     for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
         bwl_shard_close(atomic_load(&client->shards[i]));

@@ -197,18 +197,25 @@ int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first)
     return BWL_OK;
 }
 
-/* Does not wait for the replies of the releases. */
-static void close_locks(bwl_shard *shard, bool is_ours)
+static void free_locks(bwl_shard *shard)
 {
-    if (is_ours) {
-        shard->host.closing = true;
-        for (bwl_lock *lock = shard->locks; lock != NULL; lock = lock->next)
-            bwl_lock_let_go(lock);
-        if (shard->host.engine->flush != NULL)
-            shard->host.engine->flush(&shard->host);
-    }
     while (shard->locks != NULL)
         bwl_lock_free(shard->locks);
+}
+
+void bwl_shard_let_go(bwl_shard *shard)
+{
+    if (shard == NULL || shard->host.closing || bwl_forked(&shard->host.guard))
+        return;
+    bwl_loop_stop_renewal(&shard->loop);
+    bwl_loop_lock(&shard->loop);
+    shard->host.closing = true;
+    for (bwl_lock *lock = shard->locks; lock != NULL; lock = lock->next)
+        bwl_lock_let_go(lock);
+    if (shard->host.engine->flush != NULL)
+        shard->host.engine->flush(&shard->host);
+    free_locks(shard);
+    bwl_loop_unlock(&shard->loop);
 }
 
 /* In a child of fork, the mutex and the conditions may be in use by threads that do not exist. */
@@ -220,11 +227,13 @@ void bwl_shard_close(bwl_shard *shard)
     bool is_ours = !bwl_forked(&shard->host.guard);
     if (!is_ours && !bwl_was_at_rest(&shard->loop.mutex))
         return;
+    bwl_shard_let_go(shard);
     if (is_ours) {
-        bwl_loop_stop_renewal(&shard->loop);
         bwl_loop_lock(&shard->loop);
+    } else {
+        shard->host.closing = false; /* the last bytes are those of the parent */
+        free_locks(shard);
     }
-    close_locks(shard, is_ours);
     shard->host.engine->close(&shard->host);
     if (is_ours)
         bwl_loop_unlock(&shard->loop);

@@ -63,9 +63,13 @@ static inline bwl_shard *bwl_shard_of(bwl_host *host)
 }
 
 /* `engines` ends with NULL. */
-int  bwl_shard_open(bwl_shard **ret_shard, const bwl_engine *const *engines,
-                    const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
-void bwl_shard_close(bwl_shard *shard); /* NULL is a no-op */
+int bwl_shard_open(bwl_shard **ret_shard, const bwl_engine *const *engines,
+                   const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
+
+/* Sends the releases of its holds, and does not wait.  All shards of a client that closes do this
+ * before the first of them is closed: then they share one time limit. */
+void bwl_shard_let_go(bwl_shard *shard); /* NULL is a no-op */
+void bwl_shard_close(bwl_shard *shard);  /* the same; lets go if that is still to be done */
 
 /* Not locked: opens one more shard of the same store.  NOMEM, SYSTEM. */
 int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first);

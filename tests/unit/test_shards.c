@@ -273,3 +273,42 @@ TEST(acquire_whose_wait_ends_while_a_new_shard_connects_is_TIMEOUT)
     assert_int_equal(tried, BOWLINE_BUSY);
     assert_int_equal(command_count, 1);
 }
+
+/* ---- the end of a client --------------------------------------------------------------------- */
+
+static unsigned goodbyes;
+static unsigned goodbyes_before_close; /* the first one */
+static void (*close_store)(bwl_host *host);
+
+static void count_goodbye(bwl_host *host)
+{
+    goodbyes += host->closing ? 1 : 0;
+}
+
+static void close_counted(bwl_host *host)
+{
+    if (goodbyes_before_close == 0)
+        goodbyes_before_close = goodbyes;
+    close_store(host);
+}
+
+/* What a server has not taken at once is awaited in one shard after the other. */
+TEST(shards_begin_the_time_limit_of_a_close_together)
+{
+    bwl_shard *first      = open_shards("thread:", true);
+    bwl_engine engine     = *first->host.engine;
+    goodbyes              = 0;
+    goodbyes_before_close = 0;
+    close_store           = engine.close;
+    engine.share          = share_nothing;
+    engine.flush          = count_goodbye;
+    engine.close          = close_counted;
+    first->host.engine    = &engine;
+    atomic_store(&client->usable, 3);
+    for (unsigned i = 0; i < 3; i++)
+        (void)bwl_shards_enter(client);
+    assert_non_null(shard_at(2));
+    bwl_client_close(client);
+    assert_int_equal(goodbyes, 3);
+    assert_int_equal(goodbyes_before_close, 3);
+}

@@ -279,11 +279,30 @@ static bool start_connecting(bwl_host *host)
     return is_begun;
 }
 
+static void go_on_with_goodbyes(bwl_redis *redis)
+{
+    for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
+        if (bwl_stream_is_open(&each->link.conn.stream) && bwl_session_finish_goodbye(each))
+            bwl_stream_close(&each->link.conn.stream);
+}
+
+static void say_goodbye(bwl_redis *redis)
+{
+    redis->goodbye_until = bwl_ms_add(bwl_host_now(redis->router.host), GOODBYE_MS);
+    for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
+        bwl_session_say_goodbye(each, GOODBYE_MS);
+    go_on_with_goodbyes(redis);
+}
+
 static void flush(bwl_host *host)
 {
-    bwl_router_hand_over(&bwl_redis_of(host)->router);
-    for (bwl_session *each = bwl_redis_of(host)->router.sessions; each != NULL; each = each->next)
+    bwl_redis *redis = bwl_redis_of(host);
+
+    bwl_router_hand_over(&redis->router);
+    for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
         bwl_session_flush(each);
+    if (host->closing)
+        say_goodbye(redis);
 }
 
 /* Only if one session is the only one that can get a reply. */
@@ -315,19 +334,15 @@ static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
 }
 
 /* A hold whose release could not be sent ends with its lease. */
-static void say_goodbye(bwl_redis *redis)
+static void await_goodbyes(bwl_redis *redis)
 {
     bwl_host *host = redis->router.host;
-    bwl_ms    end  = bwl_ms_add(bwl_host_now(host), GOODBYE_MS);
     unsigned  left;
 
-    for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
-        bwl_session_say_goodbye(each, GOODBYE_MS);
     do {
-        for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
-            if (bwl_stream_is_open(&each->link.conn.stream) && bwl_session_finish_goodbye(each))
-                bwl_stream_close(&each->link.conn.stream);
+        go_on_with_goodbyes(redis);
         bwl_ms now = bwl_host_now(host);
+        bwl_ms end = redis->goodbye_until;
         left       = now < end ? wait_for_one(redis->router.sessions, end - now) : 0;
     } while (left > 0);
 }
@@ -339,7 +354,7 @@ void bwl_redis_close(bwl_host *host)
     if (redis == NULL)
         return;
     if (host->closing)
-        say_goodbye(redis);
+        await_goodbyes(redis);
     bwl_router_free(&redis->router);
     free(redis->waiters.waiters);
     free(redis->seen);

@@ -1,6 +1,5 @@
 /*
- * redis.h -- the Redis engine of one client: its router, its locks, and the requests of these
- * locks.
+ * redis.h -- the Redis engine of one client: its router, its locks, and their requests.
  *
  *      redis.c         the engine's table; the callbacks of sessions, one table for each topology
  *      open.c          opens a URL
@@ -84,8 +83,9 @@ typedef struct bwl_waiter_registry {
 typedef struct bwl_redis_seen bwl_redis_seen;
 
 typedef struct bwl_redis {
-    bwl_router                 router; /* first: session->owner_data points to it */
-    bwl_redis_lock            *locks;  /* newest first */
+    bwl_router                 router;        /* first: session->owner_data points to it */
+    bwl_ms                     goodbye_until; /* while closing: the last bytes are awaited */
+    bwl_redis_lock            *locks;         /* newest first */
     bwl_waiter_registry        waiters;
     bwl_redis_seen            *seen;       /* NULL: none yet */
     struct bwl_redis_observer *observers;  /* under way */

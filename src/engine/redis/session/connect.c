@@ -343,11 +343,17 @@ bool bwl_session_await(bwl_session *session, bwl_ms until)
 
 /* ---- goodbye --------------------------------------------------------------------------------- */
 
-static bool has_spoken(const bwl_session *session)
+/* A handshake has nothing else to say than that: it may have published client info, which must be
+ * deleted. */
+static bool is_silent(bwl_session *session)
 {
-    /* A handshake may have published client info, which must be deleted. */
-    return session->phase == BWL_SESSION_READY ||
-           (session->phase == BWL_SESSION_HANDSHAKE && bwl_session_uses_push(session));
+    const bwl_stream *stream  = &session->link.conn.stream;
+    uint64_t          written = stream->written;
+    bool              is_open = session->phase == BWL_SESSION_READY;
+
+    if (bwl_session_uses_push(session) && (is_open || session->phase == BWL_SESSION_HANDSHAKE))
+        session->owner->write_goodbye(session);
+    return !is_open && stream->written == written;
 }
 
 /* How long a reply has been missing; 0: none is. */
@@ -371,12 +377,10 @@ static bool write_quit(bwl_session *session)
 
 void bwl_session_say_goodbye(bwl_session *session, bwl_ms patience_ms)
 {
-    if (!has_spoken(session)) {
+    if (is_silent(session)) {
         bwl_stream_close(&session->link.conn.stream);
         return;
     }
-    if (bwl_session_uses_push(session))
-        session->owner->write_goodbye(session);
     if (session->barrier.out > 0 && !write_quit(session))
         session->barrier.out = 0; /* out of memory: what is written may be dropped */
     session->has_replies =

@@ -82,6 +82,30 @@ void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, ui
     }
 }
 
+bwl_sent bwl_sent_so_far(const bwl_stream *stream)
+{
+    return (bwl_sent){ .handed_over = stream->handed_over, .was_full = stream->wants_out };
+}
+
+void bwl_pipeline_sent(bwl_pipeline *pipeline, const bwl_stream *stream, const bwl_sent *before,
+                       bwl_ms now)
+{
+    uint64_t end = stream->written; /* of the request; those of a batch share it */
+
+    if (!before->was_full || (stream->wants_out && stream->handed_over == before->handed_over))
+        return;
+    /* The last one before counts: with TLS, a part of its record may have been left. */
+    for (size_t i = pipeline->count; i-- > 0 && end >= before->handed_over;) {
+        bwl_request_flight *flight = &bwl_pipeline_at(pipeline, i)->flight;
+        if (!flight->written)
+            continue;
+        if (end <= stream->handed_over)
+            flight->sent_at = now;
+        if (i > 0 && bwl_pipeline_at(pipeline, i - 1)->flight.offset != flight->offset)
+            end = flight->offset;
+    }
+}
+
 void bwl_pipeline_free(bwl_pipeline *pipeline)
 {
     free(pipeline->ring);

@@ -12,6 +12,7 @@
 
 #include "engine/engine.h"
 #include "engine/redis/wire/commands.h"
+#include "net/stream.h"
 
 typedef struct bwl_session      bwl_session;
 typedef struct bwl_request      bwl_request;
@@ -154,6 +155,18 @@ size_t bwl_pipeline_unwritten(const bwl_pipeline *pipeline);
  * offset. */
 void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, uint64_t offset,
                              bwl_ms now);
+
+/* Before a call that may send, and after it.  If the kernel was full, the replies to what it has
+ * taken now are due from now on: between two calls of a program, there may be no thread that sends
+ * the rest. */
+typedef struct bwl_sent {
+    uint64_t handed_over;
+    bool     was_full;
+} bwl_sent;
+
+bwl_sent bwl_sent_so_far(const bwl_stream *stream);
+void     bwl_pipeline_sent(bwl_pipeline *pipeline, const bwl_stream *stream, const bwl_sent *before,
+                           bwl_ms now);
 
 void bwl_pipeline_free(bwl_pipeline *pipeline);
 

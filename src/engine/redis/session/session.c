@@ -348,6 +348,16 @@ static bool waits_for_preparation(bwl_session *session, size_t first)
     return false;
 }
 
+static int send_out(bwl_session *session, bwl_fault *fault)
+{
+    bwl_stream *stream = &session->link.conn.stream;
+    bwl_sent    before = bwl_sent_so_far(stream);
+    int         status = bwl_stream_flush(stream, fault);
+
+    bwl_pipeline_sent(&session->pipeline, stream, &before, session->host->latest);
+    return status;
+}
+
 static int no_room(const bwl_session *session, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
@@ -380,7 +390,7 @@ static int write_requests(bwl_session *session, bwl_fault *fault)
         return BWL_OK; /* sent when the client closes, or after all due timers have run */
     if (!host->closing && host->coalescing.expected > 0)
         return BWL_OK; /* other threads will add more to the same packet */
-    return bwl_stream_flush(&session->link.conn.stream, fault);
+    return send_out(session, fault);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -473,12 +483,14 @@ static void on_ready(bwl_source *source, uint32_t events)
     bwl_session *session        = (bwl_session *)(void *)source;
     bwl_stream  *stream         = &session->link.conn.stream;
     bool         was_connecting = stream->connecting;
+    bwl_sent     before         = bwl_sent_so_far(stream);
     bwl_fault    fault          = { 0 };
 
     if (!bwl_stream_is_open(stream))
         return; /* the connection was closed meanwhile */
     session->link.heard_at = session->host->latest;
     int status             = bwl_stream_step(stream, events, &fault);
+    bwl_pipeline_sent(&session->pipeline, stream, &before, session->host->latest);
     if (was_connecting && status < 0) {
         bwl_session_next_address(session, &fault);
     } else {
@@ -555,7 +567,7 @@ void bwl_session_flush(bwl_session *session)
     bool kept   = last != NULL && (!last->flight.written || last->flight.prepares);
     int  status = kept ? write_requests(session, &fault) : BWL_OK;
     if (status == BWL_OK && session->link.conn.stream.out_size > 0)
-        status = bwl_stream_flush(&session->link.conn.stream, &fault);
+        status = send_out(session, &fault);
     if (status < 0) {
         bwl_session_name_place(session, &fault);
         bwl_session_break(session, &fault, false);

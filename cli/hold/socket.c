@@ -35,11 +35,15 @@ typedef struct place {
 /* False: the path is too long for an address. */
 static bool address_of(struct sockaddr_un *ret_address, const char *directory, const char *name)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int wrote = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", directory, name);
+    size_t front = strlen(directory), back = strlen(name) + 1;
 
-    *ret_address = address;
-    return wrote > 0 && (size_t)wrote < sizeof address.sun_path;
+    *ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (front + 1 + back > sizeof ret_address->sun_path)
+        return false;
+    memcpy(ret_address->sun_path, directory, front);
+    ret_address->sun_path[front] = '/';
+    memcpy(ret_address->sun_path + front + 1, name, back);
+    return true;
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */

@@ -134,9 +134,8 @@ static inline const char *lease_text(const stage *s)
     static char text[32];
     bwl_ms      lease_ms = s->hold.request.lease_ms;
 
-    (void)snprintf(text, sizeof text, lease_ms == s->lease_ms ? "" : " for %lld",
-                   (long long)lease_ms);
-    return text;
+    (void)snprintf(text, sizeof text, " for %lld", (long long)lease_ms);
+    return lease_ms == s->lease_ms ? "" : text;
 }
 
 static inline bwl_moment moment(const stage *s)

@@ -71,7 +71,7 @@ def test_never_two_holders(arena):
     outcome = arena.contend_in_pairs(
         lambda: arena.party("java", "redisson", LEASE_MS), lambda: arena.bowline(QUERY, LEASE_MS), COUNT
     )
-    outcome.check_exclusion(2)
-    # The strings that Redisson found: each was an exception.
+    outcome.check_exclusion(0)
+    # The strings that Redisson found while bowline had the lock: each was an exception, and shows that both wanted it.
     assert outcome.total("stolen", "foreign") > 0, outcome
     assert arena.server.keys() == []

@@ -310,7 +310,7 @@ static void check_frame(bwl_redis_command_args *q, const char *bytes, size_t siz
 
     if (bwl_resp_scan_bytes(&scan, bytes, size) != BWL_RESP_OK)
         return;
-    for (q->command = REDIS_SET_IF_ABSENT; q->command <= REDIS_QUEUE_REQUEUE; q->command++)
+    for (q->command = REDIS_SET_IF_ABSENT; q->command <= REDIS_SHARE_UPGRADE; q->command++)
         check_answer(q, bytes, scan.size);
     check_push(bytes, scan.size);
     if (bwl_redis_read_holder_query(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
@@ -366,7 +366,7 @@ static bool can_be_asked(const bwl_redis_command_args *q)
 
 static void check_commands(bwl_redis_command_args *q)
 {
-    for (q->command = REDIS_SET_IF_ABSENT; q->command <= REDIS_QUEUE_REQUEUE; q->command++)
+    for (q->command = REDIS_SET_IF_ABSENT; q->command <= REDIS_SHARE_UPGRADE; q->command++)
         for (unsigned use_eval = 0; use_eval < 2; use_eval++) {
             q->use_eval = use_eval == 1;
             if (can_be_asked(q))
@@ -418,10 +418,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t                timestamp = take_stamp(&t);
     bwl_random             random    = { { take(&t), take(&t), take(&t) } };
     char                   token[BWL_TOKEN_MAX + 1];
-    bwl_redis_command_args q = {
-        .lease_ms = take_lease(&t), .number = timestamp, .token = token, .previous_token = token
-    };
-    bwl_queue_self self = take_self(&t);
+    bwl_redis_command_args q    = { .lease_ms       = take_lease(&t),
+                                    .number         = timestamp,
+                                    .token          = token,
+                                    .previous_token = token,
+                                    .who            = token,
+                                    .share          = { .weight = 1 + (uint16_t)(size % 256),
+                                                        .limit  = (uint32_t)size * 4096 },
+                                    .moving         = size % 2 == 1 };
+    bwl_queue_self         self = take_self(&t);
 
     if (size > MORE / 4)
         return 0;

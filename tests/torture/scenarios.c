@@ -463,6 +463,7 @@ static void run_elect(stage *s)
     bowline_hold      *hold     = client != NULL ? acquire(s, client, BOWLINE_NO_WAIT) : NULL;
     bowline_operation *op       = NULL;
 
+    s->may_be_busy = !s->no_faults; /* TIMEOUT of an observer: there was no change */
     if (hold != NULL)
         (void)check_status(s, "announce", bowline_announce(hold, "here", &error),
                            MAY_EXTEND | MAY_ALWAYS, &error);

@@ -185,10 +185,12 @@ void signals_leave_stops(signals *s)
     sigset_t stops, wanted;
 
     (void)sigemptyset(&stops);
-    (void)sigaddset(&stops, SIGTSTP);
-    (void)sigaddset(&stops, SIGCONT);
-    (void)sigdelset(&s->mask, SIGTSTP);
-    (void)sigdelset(&s->mask, SIGCONT);
+    for (unsigned i = 0; i < 2; i++) {
+        int number = i == 0 ? SIGTSTP : SIGCONT;
+        (void)sigdelset(&s->mask, number);
+        if (sigismember(&s->mask_before, number) == 0)
+            (void)sigaddset(&stops, number);
+    }
     wanted = s->mask;
     (void)sigdelset(&wanted, SIGTTOU);
     (void)signalfd(s->fd, &wanted, 0); /* (void): it exists, so there is nothing to run out of */

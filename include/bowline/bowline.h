@@ -255,8 +255,8 @@ BOWLINE_API int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_er
  * that are still held are released, without waiting for the replies.
  * Does not block if every operation has ended and every hold has been released (after
  * bowline_release_nowait: if bowline_flush_releases has returned OK).  Otherwise it hands the
- * releases to the server; it gives up when the server accepts nothing for 100 ms or has not read
- * all within 200 ms, and at once if an earlier reply has been missing for 200 ms.  A lock whose
+ * releases to the server; it gives up when the server has not read all within 200 ms, and at once
+ * if an earlier reply has been missing for 200 ms.  A lock whose
  * release did not arrive ends with its lease.
  * In a child after fork: sends nothing and frees what no other thread was changing at the time of
  * the fork.  NULL: no effect.  One thread, and no other call on the client at the same time. */

@@ -169,10 +169,11 @@ typedef struct bwl_engine {
     /* Called after bwl_host_wake, or when the engine's timer is due.  NULL: no work then. */
     void (*woken)(bwl_host *host);
 
-    /* Sends what was held back, see bwl_coalescing.  If the client closes, it is called once: it
-     * sends what the store takes at once, and close waits for the rest, until a time limit that
-     * begins here.  NULL: the engine holds nothing back. */
-    void (*flush)(bwl_host *host);
+    /* Sends what was held back, see bwl_coalescing; wait_ms is 0.  If the client closes, the first
+     * call begins a time limit, and others follow until one returns false: each waits for wait_ms
+     * at most until the store takes more.  False: all is sent, or the limit is over.  NULL: the
+     * engine holds nothing back. */
+    bool (*flush)(bwl_host *host, bwl_ms wait_ms);
 
     /* Of a held lock that may have a queue: calls bwl_host_watched if the store says that the lock
      * is held and no other client waits for it.  Instead, or later, it calls bwl_host_wanted once:

@@ -53,16 +53,33 @@ static void close_slot(bwl_pool_slot *slot)
     slot->transaction = (bwl_transaction){ .seen = NULL };
 }
 
+enum { LINGER_MS = 1 };
+
+/* In turns, so that a server that takes nothing does not use up the time of the others. */
+static void send_releases(bwl_client *client)
+{
+    bool more;
+
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        bwl_shard_let_go(client->slots[i].shard);
+    for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
+        bwl_shard_let_go(atomic_load(&client->shards[i]));
+    do {
+        more = false;
+        for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+            more |= bwl_shard_linger(client->slots[i].shard, LINGER_MS);
+        for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
+            more |= bwl_shard_linger(atomic_load(&client->shards[i]), LINGER_MS);
+    } while (more);
+}
+
 void bwl_client_close(bwl_client *client)
 {
     bool is_ours = !bwl_forked(&client->first->host.guard);
 
     if (client->wakeup != NULL && is_ours)
         bwl_wakeup_stop(client->wakeup);
-    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
-        bwl_shard_let_go(client->slots[i].shard);
-    for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)
-        bwl_shard_let_go(atomic_load(&client->shards[i]));
+    send_releases(client);
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         close_slot(&client->slots[i]);
     for (unsigned i = BWL_SHARDS_MAX; i-- > 0;)

@@ -128,7 +128,7 @@ static void flush(bwl_loop *loop)
 {
     loop->host->coalescing.since = 0;
     if (loop->host->engine->flush != NULL)
-        loop->host->engine->flush(loop->host);
+        (void)loop->host->engine->flush(loop->host, 0);
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */

@@ -213,9 +213,20 @@ void bwl_shard_let_go(bwl_shard *shard)
     for (bwl_lock *lock = shard->locks; lock != NULL; lock = lock->next)
         bwl_lock_let_go(lock);
     if (shard->host.engine->flush != NULL)
-        shard->host.engine->flush(&shard->host);
+        (void)shard->host.engine->flush(&shard->host, 0);
     free_locks(shard);
     bwl_loop_unlock(&shard->loop);
+}
+
+bool bwl_shard_linger(bwl_shard *shard, bwl_ms wait_ms)
+{
+    if (shard == NULL || !shard->host.closing || bwl_forked(&shard->host.guard) ||
+        shard->host.engine->flush == NULL)
+        return false;
+    bwl_loop_lock(&shard->loop);
+    bool more = shard->host.engine->flush(&shard->host, wait_ms);
+    bwl_loop_unlock(&shard->loop);
+    return more;
 }
 
 /* In a child of fork, the mutex and the conditions may be in use by threads that do not exist. */

@@ -67,9 +67,15 @@ int bwl_shard_open(bwl_shard **ret_shard, const bwl_engine *const *engines,
                    const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
 
 /* Sends the releases of its holds, and does not wait.  All shards of a client that closes do this
- * before the first of them is closed: then they share one time limit. */
-void bwl_shard_let_go(bwl_shard *shard); /* NULL is a no-op */
-void bwl_shard_close(bwl_shard *shard);  /* the same; lets go if that is still to be done */
+ * before the first of them is closed: then they share one time limit.  NULL is a no-op. */
+void bwl_shard_let_go(bwl_shard *shard);
+
+/* After that: waits for wait_ms at most, and sends what the store has not taken yet.  False:
+ * nothing is left, or the time is over.  NULL: false. */
+bool bwl_shard_linger(bwl_shard *shard, bwl_ms wait_ms);
+
+/* Lets go if that is still to be done.  NULL is a no-op. */
+void bwl_shard_close(bwl_shard *shard);
 
 /* Not locked: opens one more shard of the same store.  NOMEM, SYSTEM. */
 int bwl_shard_share(bwl_shard **ret_shard, const bwl_shard *first);

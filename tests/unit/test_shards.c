@@ -280,9 +280,10 @@ static unsigned goodbyes;
 static unsigned goodbyes_before_close; /* the first one */
 static void (*close_store)(bwl_host *host);
 
-static void count_goodbye(bwl_host *host)
+static bool count_goodbye(bwl_host *host, bwl_ms wait_ms)
 {
-    goodbyes += host->closing ? 1 : 0;
+    goodbyes += host->closing && wait_ms == 0 ? 1 : 0;
+    return false;
 }
 
 static void close_counted(bwl_host *host)
@@ -292,7 +293,49 @@ static void close_counted(bwl_host *host)
     close_store(host);
 }
 
-/* What a server has not taken at once is awaited in one shard after the other. */
+enum { TURNS = 3, LINGERERS = 3 };
+
+static bwl_host *lingered[TURNS * LINGERERS];
+static unsigned  lingered_count;
+
+/* Each shard has something left for some turns. */
+static bool flush_in_turns(bwl_host *host, bwl_ms wait_ms)
+{
+    unsigned before = 0;
+
+    if (wait_ms == 0)
+        return true; /* it begins to close */
+
+    for (unsigned i = 0; i < lingered_count; i++)
+        before += lingered[i] == host;
+    if (lingered_count == TURNS * LINGERERS)
+        return false;
+    lingered[lingered_count++] = host;
+    return before + 1 < TURNS;
+}
+
+/* A server that takes nothing costs the others no time. */
+TEST(shards_send_the_last_releases_in_turns)
+{
+    bwl_shard *first   = open_shards("thread:", true);
+    bwl_engine engine  = *first->host.engine;
+    lingered_count     = 0;
+    engine.share       = share_nothing;
+    engine.flush       = flush_in_turns;
+    first->host.engine = &engine;
+    atomic_store(&client->usable, LINGERERS);
+    for (unsigned i = 0; i < LINGERERS; i++)
+        (void)bwl_shards_enter(client);
+    assert_non_null(shard_at(LINGERERS - 1));
+    bwl_client_close(client);
+    assert_int_equal(lingered_count, TURNS * LINGERERS);
+    for (unsigned i = LINGERERS; i < lingered_count; i++)
+        assert_ptr_equal(lingered[i], lingered[i - LINGERERS]);
+    assert_ptr_not_equal(lingered[0], lingered[1]);
+    assert_ptr_not_equal(lingered[1], lingered[2]);
+}
+
+/* What a server has not taken at once is awaited afterwards. */
 TEST(shards_begin_the_time_limit_of_a_close_together)
 {
     bwl_shard *first      = open_shards("thread:", true);

@@ -42,19 +42,21 @@ static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *r
 }
 
 /* Whether to send the script's text: the server may not know its SHA-1, or no reply would report
- * that.  If it has told several requests that it does not, the text goes with the first of them. */
+ * that.  If several requests were told that it does not, the text goes with the first of them: the
+ * server has it before it reads the others again. */
 static bool sends_text(bwl_session *session, bwl_request *request)
 {
     bwl_script_cache *scripts = &session->scripts;
+    uint64_t         *text_at = &scripts->text_at[request->command];
     uint64_t          bit     = UINT64_C(1) << request->command;
     bool              is_last = session->host->closing && (scripts->sent_at_end & bit) == 0;
     bool              is_new  = (scripts->unknown & bit) != 0;
 
-    request->use_eval |= request->was_unknown && (scripts->sent & bit) == 0;
+    request->use_eval |= request->was_unknown && *text_at <= request->flight.offset;
     bool sends = request->use_eval || is_last || is_new;
     scripts->sent_at_end |= is_last ? bit : 0;
     scripts->unknown &= ~bit;
-    scripts->sent |= sends ? bit : 0;
+    *text_at = sends ? session->link.conn.stream.written : *text_at;
     return sends;
 }
 

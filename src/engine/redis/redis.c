@@ -19,10 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    GOODBYE_MS   = 200, /* for all servers together */
-    SLICE_MAX_MS = 50,
-};
+enum { GOODBYE_MS = 200 }; /* for all servers together */
 
 /* Sets the engine's timer to the earliest deadline of the sessions. */
 static void set_timer(bwl_redis *redis)
@@ -279,6 +276,8 @@ static bool start_connecting(bwl_host *host)
     return is_begun;
 }
 
+/* ---- closing: the last releases go to all servers in parallel, within one time limit --------- */
+
 static void go_on_with_goodbyes(bwl_redis *redis)
 {
     for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
@@ -294,15 +293,44 @@ static void say_goodbye(bwl_redis *redis)
     go_on_with_goodbyes(redis);
 }
 
-static void flush(bwl_host *host)
+/* Waits until a session is ready for I/O.  Returns how many connections are open, up to the
+ * limit. */
+static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
+{
+    bwl_stream *open[BWL_STREAM_WAIT_MAX];
+    unsigned    count = 0;
+
+    for (bwl_session *each = first; each != NULL && count < BWL_STREAM_WAIT_MAX; each = each->next)
+        if (bwl_stream_is_open(&each->link.conn.stream))
+            open[count++] = &each->link.conn.stream;
+    if (count > 0)
+        bwl_stream_wait(open, count, wait_ms);
+    return count;
+}
+
+/* A hold whose release could not be sent ends with its lease. */
+static bool linger(bwl_host *host, bwl_ms wait_ms)
 {
     bwl_redis *redis = bwl_redis_of(host);
 
+    go_on_with_goodbyes(redis);
+    bwl_ms left_ms = redis->goodbye_until - bwl_host_now(host);
+    return left_ms > 0 &&
+           wait_for_one(redis->router.sessions, left_ms < wait_ms ? left_ms : wait_ms) > 0;
+}
+
+static bool flush(bwl_host *host, bwl_ms wait_ms)
+{
+    bwl_redis *redis = bwl_redis_of(host);
+
+    if (redis->goodbye_until != 0)
+        return linger(host, wait_ms);
     bwl_router_hand_over(&redis->router);
     for (bwl_session *each = redis->router.sessions; each != NULL; each = each->next)
         bwl_session_flush(each);
     if (host->closing)
         say_goodbye(redis);
+    return host->closing;
 }
 
 /* Only if one session is the only one that can get a reply. */
@@ -316,45 +344,12 @@ static bool await(bwl_host *host, bwl_ms until)
            bwl_session_await(session, until);
 }
 
-/* ---- closing: the last releases go to all servers in parallel, within one time limit --------- */
-
-/* Waits until a session is ready for I/O.  Returns how many connections are open, up to the
- * limit. */
-static unsigned wait_for_one(bwl_session *first, bwl_ms wait_ms)
-{
-    bwl_stream *open[BWL_STREAM_WAIT_MAX];
-    unsigned    count = 0;
-
-    for (bwl_session *each = first; each != NULL && count < BWL_STREAM_WAIT_MAX; each = each->next)
-        if (bwl_stream_is_open(&each->link.conn.stream))
-            open[count++] = &each->link.conn.stream;
-    if (count > 0)
-        bwl_stream_wait(open, count, wait_ms < SLICE_MAX_MS ? wait_ms : SLICE_MAX_MS);
-    return count;
-}
-
-/* A hold whose release could not be sent ends with its lease. */
-static void await_goodbyes(bwl_redis *redis)
-{
-    bwl_host *host = redis->router.host;
-    unsigned  left;
-
-    do {
-        go_on_with_goodbyes(redis);
-        bwl_ms now = bwl_host_now(host);
-        bwl_ms end = redis->goodbye_until;
-        left       = now < end ? wait_for_one(redis->router.sessions, end - now) : 0;
-    } while (left > 0);
-}
-
 void bwl_redis_close(bwl_host *host)
 {
     bwl_redis *redis = host->store;
 
     if (redis == NULL)
         return;
-    if (host->closing)
-        await_goodbyes(redis);
     bwl_router_free(&redis->router);
     free(redis->waiters.waiters);
     free(redis->seen);

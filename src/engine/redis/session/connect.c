@@ -92,7 +92,7 @@ static void on_dial(bwl_session *session, int result, bwl_fault *fault)
     session->link.opened++;
     session->link.has_answered = false;
     session->batches_refused   = 0;
-    session->scripts.sent      = 0;
+    memset(session->scripts.text_at, 0, sizeof session->scripts.text_at);
 }
 
 void bwl_session_next_address(bwl_session *session, bwl_fault *fault)
@@ -254,7 +254,7 @@ bwl_ms bwl_session_deadline(const bwl_session *session)
         head = bwl_pipeline_head(&session->pipeline);
         if (head == NULL)
             return BWL_NEVER; /* nothing in flight, or it is held back: see flush */
-        return bwl_ms_add(head->flight.sent_at, session->host->settings.answer_ms);
+        return bwl_ms_add(bwl_request_due_from(head), session->host->settings.answer_ms);
     }
     bwl_unreachable("a phase outside of its enum");
 }
@@ -364,7 +364,7 @@ static bwl_ms silent_for(const bwl_session *session)
 
     if (session->phase == BWL_SESSION_HANDSHAKE)
         return now - session->phase_began_at;
-    return head != NULL ? now - head->flight.sent_at : 0;
+    return head != NULL ? now - bwl_request_due_from(head) : 0;
 }
 
 /* A server that carries out WAIT drops what follows it when the client closes its side, so it must

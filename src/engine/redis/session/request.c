@@ -100,7 +100,7 @@ void bwl_pipeline_sent(bwl_pipeline *pipeline, const bwl_stream *stream, const b
         if (!flight->written)
             continue;
         if (end <= stream->handed_over)
-            flight->sent_at = now;
+            flight->taken_at = now;
         if (i > 0 && bwl_pipeline_at(pipeline, i - 1)->flight.offset != flight->offset)
             end = flight->offset;
     }

@@ -27,7 +27,8 @@ typedef struct bwl_request_flight {
     uint8_t    frames;          /* of its reply, read so far */
     bwl_answer failed;          /* the answer of the first frame with an error; 0: none */
     uint64_t   offset;          /* stream offset of its first byte, as handed_over of the stream */
-    bwl_ms     sent_at;         /* the reply is due within answer_ms from then */
+    bwl_ms     sent_at;         /* when it was written, not later than the server got it */
+    bwl_ms     taken_at;        /* when the kernel took it, if it was full; else 0 */
 } bwl_request_flight;
 
 /* One of several requests that were written as one command. */
@@ -155,6 +156,14 @@ size_t bwl_pipeline_unwritten(const bwl_pipeline *pipeline);
  * offset. */
 void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, uint64_t offset,
                              bwl_ms now);
+
+/* The reply is due within answer_ms from then. */
+static inline bwl_ms bwl_request_due_from(const bwl_request *request)
+{
+    const bwl_request_flight *flight = &request->flight;
+
+    return flight->taken_at > flight->sent_at ? flight->taken_at : flight->sent_at;
+}
 
 /* Before a call that may send, and after it.  If the kernel was full, the replies to what it has
  * taken now are due from now on: between two calls of a program, there may be no thread that sends

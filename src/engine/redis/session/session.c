@@ -215,7 +215,7 @@ static void on_whole_reply(bwl_session *session, bwl_redis_verdict verdict,
     if (request.flight.failed != 0)
         ev->answer = request.flight.failed;
     if (verdict == BWL_REDIS_NOSCRIPT && !request.use_eval) {
-        request.use_eval    = request.was_unknown || request.command == 0;
+        request.use_eval    = request.command == 0; /* else see sends_text */
         request.was_unknown = true;
         send_again(session, request); /* it was not executed */
         return;

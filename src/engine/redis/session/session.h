@@ -113,13 +113,15 @@ typedef struct bwl_session_attempt {
     bwl_fault broke; /* why the last connection was lost */
 } bwl_session_attempt;
 
+enum { BWL_COMMANDS_MAX = 64 }; /* as many as `unknown` has bits */
+
 /* Which scripts the server has. */
 typedef struct bwl_script_cache {
     uint64_t unknown;     /* commands whose script may be unknown: bit 1 << command */
-    uint64_t sent;        /* commands whose script's text was sent on this connection */
-    uint64_t sent_at_end; /* the same while closing */
+    uint64_t sent_at_end; /* while closing: commands whose script's text was sent */
     uint64_t release;     /* number of the connection on which the release script was sent */
     uint64_t shown_hold;  /* the same of queue_show_hold */
+    uint64_t text_at[BWL_COMMANDS_MAX]; /* where the text was last sent on this connection; 0 */
 } bwl_script_cache;
 
 /* One WATCH, or one WAIT, of the connection at a time. */

@@ -34,11 +34,11 @@ local function in_use(now, v)
   local used = redis.pcall('ZCARD', sharers)
   local gate, only = gate_of(v)
   if only ~= '' and type(used) == 'number' then
-    local left = redis.call('PTTL', KEYS[1])
+    local left, t = redis.call('PTTL', KEYS[1]), redis.call('TIME') -- in this order: see share_join.lua
     redis.call('DEL', sharers) -- allowed when memory is full, and so is all behind it
     redis.call('SET', KEYS[1], 'b1:~' .. gate, 'KEEPTTL')
     if left == 0 then return 0 end
-    enter(only, 1, math.floor(now / 1000) + (left > 0 and left or 60000)) -- it had an end, and lost it: a minute
+    enter(only, 1, t[1] * 1000 + math.floor(t[2] / 1000) + (left > 0 and left or 60000)) -- it had an end, and lost it: a minute
     keep_gate()
     return 1
   end

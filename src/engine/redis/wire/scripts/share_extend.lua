@@ -21,7 +21,8 @@ end
 local sharers = KEYS[5]
 -- @include queue_fence.lua
 -- @include queue_serve.lua
-local now, left = clock(), math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2]))
+local left = math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2]))
+local now = clock() -- after PTTL: see share_join.lua
 redis.call('PEXPIRE', KEYS[1], left) -- allowed when memory is full, and so is all behind it
 redis.call('DEL', KEYS[5])
 enter(ARGV[1], tonumber(ARGV[4]), math.floor(now / 1000) + left)

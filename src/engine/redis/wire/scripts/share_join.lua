@@ -18,9 +18,10 @@ elseif keys == 1 and ARGV[8] == '0' then
   local is_gate = type(v) == 'string' and string.sub(v, 1, 4) == 'b1:~'
   local blank = is_gate and string.find(v, ' ', 5, true)
   local count = is_gate and tonumber(string.sub(v, 5, (blank or 0) - 1))
-  local t = count and redis.call('TIME')
-  local left, lease = t and redis.call('PTTL', KEYS[blank and 1 or 5]), tonumber(ARGV[2])
-  if count and (left >= 0 or not blank) then
+  -- PTTL before TIME: on servers whose time goes on in a script, an end may be late then, and never early.
+  local left, lease = count and redis.call('PTTL', KEYS[blank and 1 or 5]) or -1, tonumber(ARGV[2])
+  if left >= 0 or left == -2 and not blank then
+    local t = redis.call('TIME')
     local now = t[1] * 1000 + math.floor(t[2] / 1000)
     local ends = string.format('%d%06d', math.floor((now + lease) / 1e6), (now + lease) % 1e6)
     if blank then

@@ -55,7 +55,7 @@ typedef struct signals {
 int signals_take(signals *ret_signals, failure *reterr);
 
 /* Takes TSTP and CONT too.  After signals_leave_stops, TSTP stops bowline as usual again. */
-int signals_take_stops(signals *s, failure *reterr);
+int  signals_take_stops(signals *s, failure *reterr);
 void signals_leave_stops(signals *s);
 
 /* Returns the next signal that has arrived, or 0. *ret_by_terminal: a key was pressed. */

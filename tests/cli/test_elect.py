@@ -139,7 +139,8 @@ def test_once_and_until_end_an_observer(place, redis):
     waits = place.begin("observe", "--until", "leader", "job")
     waits.stdout.readline()
     leader = elect(place, "job", "--value", "here")
-    assert place.finish(waits) == 0 and waits.out.rstrip().endswith(f"fence {leader.fences()[0]}  here")
+    # It is announced when its command has begun, which may be before the command has written its fence.
+    assert place.finish(waits) == 0 and waits.out.rstrip().endswith(f"fence {wait_for('its fence', leader.fences)[0]}  here")
     once = place.bowline("observe", "--once", "--json", "job")
     assert once.returncode == 0 and json.loads(once.stdout)["value"] == "here"
     plain = place.hold("other")

@@ -67,6 +67,7 @@ def test_leader_that_has_lost_its_lock_waits_again(place, servers, name):  # noq
     observer.next("none")
     candidate = elect(place, name, "-t", "3s", "--status-fd", "1")
     observer.next("leader")
+    wait_for("its fence", candidate.fences)
     place.bowline("break", "--yes", name)
     observer.next("none")
     observer.next("leader")
@@ -106,6 +107,7 @@ def test_leader_without_its_server_is_stopped_and_waits_again(place, start_redis
     observer.next("none")
     leader = elect(place, "job", "-t", "2s", command="exec sleep 1000")
     command = int(observer.next("leader")["value"].rpartition(":")[2])
+    wait_for("its fence", leader.fences)
     server.freeze()
     assert "why" in observer.next("unreachable")
     wait_for("the end of the command", lambda: not place.is_alive(command))
@@ -124,6 +126,7 @@ def test_signal_during_a_loss_ends_the_election(place, start_redis):
     seen = []
     while "announced" not in seen:
         seen.append(json.loads(leader.stdout.readline())["event"])
+    wait_for("its fence", leader.fences)
     server.freeze()
     while "lost" not in seen:
         seen.append(json.loads(leader.stdout.readline())["event"])

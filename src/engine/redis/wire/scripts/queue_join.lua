@@ -13,15 +13,11 @@ if not is_free and ARGV[5] == '0' then
   local waiting = type(v) == 'string' and (keys == 1 and 0 or redis.pcall('ZCARD', KEYS[2]))
   if type(waiting) == 'number' and (ARGV[6] == '0' or waiting < tonumber(ARGV[6])) then
     local t = redis.call('TIME')
-    local ms = string.format('%s%03d', t[1], math.floor(t[2] / 1000))
-    if type(redis.pcall('HSET', KEYS[3], ARGV[1], ms)) == 'number' then
+    if type(redis.pcall('HSET', KEYS[3], ARGV[1], math.floor(t[1] * 1000 + t[2] / 1000))) == 'number' then
       local f = redis.pcall('INCR', KEYS[4])
       if type(f) == 'number' and f >= 1e15 and f < 2^53 then
-        local low = f % 1e5
-        local high = (f - low) / 1e5
-        local score = string.format('%d%05d%05d', math.floor(high / 1e5), high % 1e5, low)
-        if type(redis.pcall('ZADD', KEYS[2], score, ARGV[4])) == 'number' then
-          for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], '60000') end
+        if type(redis.pcall('ZADD', KEYS[2], f, ARGV[4])) == 'number' then
+          for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], 60000) end
           local left = waiting == 0 and redis.call('PTTL', KEYS[1]) or 0
           -- @include queue_kind.lua
           return { 'QUEUED', f, waiting, left, kind, t[1] * 1000000 + t[2] }

@@ -172,8 +172,8 @@
         .ours   = "16 clients share a name, pairs/s" beside ", " QUEUE,                    \
         .theirs = "SET NX PX and compare-and-delete by hiredis, 16 names",                 \
         .means  = "Readers of one name do not wait for each other, however many hold it. " \
-                  "The measure is exclusive-16: a share has a fence and a place in a "     \
-                  "queue as well ([why](../design/script-cost.md#readers)).",              \
+                  "Compare with exclusive-16, which has a fence and a queue as well "      \
+                  "([why](../design/script-cost.md#readers)).",                            \
         .bound = BENCH_AT_LEAST, .goal = 0.55, .threads = 16, .count = others,             \
         .run = bench_measure_readers,                                                      \
     }

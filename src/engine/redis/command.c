@@ -251,15 +251,22 @@ static bool tells_loss(const bwl_request *request, const bwl_event *result)
            strcmp(hold->request.token, request->token) == 0;
 }
 
-/* A majority releases a lock, and nothing waits for the delete on another server: without a reply
- * it is sent once more, or the key stays there until its lease ends.  Its tag is that of no
- * round. */
+/* Whether the request was lost with a connection that worked, sent or not. */
+static bool is_lost(const bwl_session *session, const bwl_event *result)
+{
+    return result->kind == BWL_DOWN || (result->kind == BWL_REPLY &&
+                                        result->answer == BWL_NOT_SENT &&
+                                        !bwl_session_may_be_dead(session));
+}
+
+/* A majority releases a lock, and nothing waits for the delete on another server: if it is lost, it
+ * is sent once more, or the key stays there until its lease ends.  Its tag is that of no round. */
 static void repeat_delete(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
     bwl_request again = *request;
 
     if (session->config->topology != BWL_TOPOLOGY_QUORUM ||
-        request->command != REDIS_DELETE_IF_MINE || result->kind != BWL_DOWN ||
+        request->command != REDIS_DELETE_IF_MINE || !is_lost(session, result) ||
         request->tag == BWL_REDLOCK_REPEATED || session->host->closing)
         return;
     again.tag      = BWL_REDLOCK_REPEATED;

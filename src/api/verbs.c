@@ -9,8 +9,6 @@
 #include "runtime/local_groups.h"
 #include "runtime/several.h"
 
-enum { UNREAD_MS = 2 }; /* a reply may be so late before a call looks for it */
-
 /* locked: makes the lock and starts the operation on it. */
 static int start_acquire(bwl_operation *operation, bwl_shard *shard, const char *name,
                          const bowline_acquire_options *o, bwl_ms wait_ms, bowline_error *reterr)
@@ -86,18 +84,6 @@ typedef struct wish {
     bwl_ms                  wait_ms;
 } wish;
 
-/* locked: reads the replies to earlier requests if no other call does, and so learns of connections
- * that have ended: an acquire that does not wait is not sent again if it meets one. */
-static int read_replies(bwl_shard *shard, bwl_ms now, bowline_error *reterr)
-{
-    const bwl_loop *loop = &shard->loop;
-
-    if (shard->host.pending == 0 || loop->is_running ||
-        now < bwl_ms_add(loop->last_run_at, UNREAD_MS))
-        return BWL_OK;
-    return bwl_loop_run(&shard->loop, now, reterr);
-}
-
 /* `wait_ms` is the rest of the wait: below the wait of `w`, also below 0, if a connection came
  * first. */
 static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
@@ -109,9 +95,9 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     bwl_loop_lock(&shard->loop);
     bwl_ms now    = bwl_shard_now(shard);
     bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
-    int    status = wait_ms <= 0 ? read_replies(shard, now, reterr) : BWL_OK;
-    if (status == BOWLINE_OK)
-        status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
+    if (wait_ms <= 0)
+        bwl_loop_catch_up(&shard->loop);
+    int status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = bwl_end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
@@ -263,6 +249,8 @@ static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
     bwl_shard_enter(shard);
     BWL_CALL(shard, reterr);
     int status = call.status;
+    if (status == BOWLINE_OK && a->verb == BWL_EXTEND)
+        bwl_loop_catch_up(&shard->loop);
     if (status == BOWLINE_OK)
         status = start(&operation, bwl_lock_of(hold), a, reterr);
     if (status == BOWLINE_OK)
@@ -326,6 +314,8 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
         status = bwl_client_operation_new(&op, client, reterr);
     if (status < 0)
         return status;
+    if (wait_ms <= 0)
+        bwl_loop_catch_up(&client->first->loop);
     bwl_loop_coalesce_begin(&client->first->loop);
     status = start_acquire(&op->inner, client->first, name, &o, wait_ms, reterr);
     bwl_loop_coalesce_end(&client->first->loop);
@@ -369,6 +359,8 @@ static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const
     int status = bwl_client_operation_new(&op, shard->client, reterr);
     if (status < 0)
         return status;
+    if (a->verb == BWL_EXTEND)
+        bwl_loop_catch_up(&shard->loop);
     if (coalesces)
         bwl_loop_coalesce_begin(&shard->loop);
     status = start(&op->inner, lock, a, reterr);

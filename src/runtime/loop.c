@@ -11,6 +11,7 @@
 enum {
     SIGNALS_MAX            = 64, /* threads that are signalled after one unlock */
     PAUSE_AFTER_FAILURE_MS = 100,
+    BEHIND_MS              = 2, /* a reply may be so late before a call looks for it */
 };
 
 /* ---- the heap of timers: the parent of index n is n / 2; no parent is later than its children */
@@ -506,6 +507,17 @@ void bwl_loop_hand_over(bwl_loop *loop)
     }
     bwl_loop_notify_renewal(loop);
     set_wakeup_timer(loop);
+}
+
+void bwl_loop_catch_up(bwl_loop *loop)
+{
+    bool is_awaited = loop->host->pending > 0 || loop->engine_timer.at != BWL_NEVER;
+
+    if (!is_awaited || loop->is_running ||
+        bwl_loop_now(loop) < bwl_ms_add(loop->last_run_at, BEHIND_MS))
+        return;
+    (void)bwl_loop_run(loop, loop->host->latest, NULL);
+    bwl_loop_hand_over(loop);
 }
 
 void bwl_loop_complete(bwl_loop *loop, bwl_completion *completion, bwl_outcome_kind result)

@@ -7,6 +7,7 @@
 
 static void begin_query(bwl_lock *lock, bwl_operation *operation)
 {
+    bwl_loop_catch_up(&lock->shard->loop);
     bwl_lock_begin(lock, operation, 0);
     operation->is_query = true;
     (void)bwl_shard_now(lock->shard);

@@ -505,6 +505,9 @@ static void happens(const char *line)
         remaining_ms = strtoll(rest, NULL, 10);
     } else if ((rest = after(line, "machine stops ")) != NULL) {
         fake_pass(strtoll(rest, NULL, 10));
+    } else if ((rest = after(line, "program sleeps ")) != NULL) {
+        fake_pass(strtoll(rest, NULL, 10));
+        return;
     } else if (strcmp(line, "others refuse") == 0) {
         fake.others_refuse = true;
     } else if (strcmp(line, "memory fails") == 0) {

@@ -20,6 +20,7 @@
  *           | breaks LOCK | updates KEY to VALUE | flushes releases | closes
  *      after CASE                  plays an earlier case first
  *      time MS                     advances the time
+ *      program sleeps MS           advances the time without a dispatch
  *      repeat N LINE; LINE         N times, with the first %d as 0, 1, ...
  *      quiet on | off              notes no effects
  *      lookups stall | continue

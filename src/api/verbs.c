@@ -93,8 +93,8 @@ static int acquire_in(bwl_shard *shard, bowline_hold **ret_hold, const wish *w, 
     bwl_ms        answer_ms = shard->host.settings.answer_ms;
 
     bwl_loop_lock(&shard->loop);
-    bwl_ms now    = bwl_shard_now(shard);
-    bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
+    bwl_ms now   = bwl_shard_now(shard);
+    bwl_ms until = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_ms_add(now + wait_ms, answer_ms);
     if (wait_ms <= 0)
         bwl_loop_catch_up(&shard->loop);
     int status = start_acquire(&operation, shard, w->name, &w->options, wait_ms, reterr);

@@ -254,9 +254,9 @@ static bool tells_loss(const bwl_request *request, const bwl_event *result)
 /* Whether the request was lost with a connection that worked, sent or not. */
 static bool is_lost(const bwl_session *session, const bwl_event *result)
 {
-    return result->kind == BWL_DOWN || (result->kind == BWL_REPLY &&
-                                        result->answer == BWL_NOT_SENT &&
-                                        !bwl_session_may_be_dead(session));
+    return result->kind == BWL_DOWN ||
+           (result->kind == BWL_REPLY && result->answer == BWL_NOT_SENT &&
+            !bwl_session_may_be_dead(session));
 }
 
 /* A majority releases a lock, and nothing waits for the delete on another server: if it is lost, it

@@ -11,7 +11,9 @@
 #include "tests/lib/suite.h"
 #include "tests/lib/wire.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define KEY          "bowline:{x}"
 #define QUEUE        KEY ":bwl.q"
@@ -185,6 +187,56 @@ TEST(only_new_clients_are_refused_when_memory_is_full)
     for (rest_ms = 0; rest_ms <= 60000; rest_ms += 60000)
         assert_int_equal(fails_under(fill_memory, empty_memory, "OOM"), BIT(TAKE) | BIT(JOIN));
     rest_ms = 0;
+}
+
+/* ---- a place in the queue -------------------------------------------------------------------- */
+
+static void join_at(uint64_t ticket, const char *waiters, long lasts_ms)
+{
+    assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
+    (void)server_ask(redis, "SET " COUNT " %" PRIu64, ticket - 1);
+    assert_string_equal(server_ask(redis, HOLDS(OTHER)), "OK");
+    assert_string_equal(server_ask(redis, "HSET " HEARTBEATS " b1:somebody 1"), "1");
+    if (waiters != NULL) {
+        assert_string_equal(server_ask(redis, "%s", waiters), "1");
+        assert_string_equal(server_ask(redis, "PEXPIRE " QUEUE " %ld", lasts_ms), "1");
+        assert_string_equal(server_ask(redis, "PEXPIRE " HEARTBEATS " %ld", lasts_ms), "1");
+    }
+    assert_non_null(strstr(execute(REDIS_QUEUE_JOIN, false), "QUEUED"));
+}
+
+/* A score is exact below 2^53. */
+TEST(ticket_of_a_waiter_is_its_score)
+{
+    static const uint64_t tickets[] = { 1000000000000001, 1234567890123456, 1795323949966266,
+                                        9007199254740991 };
+
+    for (size_t i = 0; i < COUNT_OF(tickets); i++) {
+        join_at(tickets[i], NULL, 0);
+        assert_string_equal(server_ask(redis, "ZCARD " QUEUE), "1");
+        assert_string_equal(
+            server_ask(redis, "ZCOUNT " QUEUE " %" PRIu64 " %" PRIu64, tickets[i], tickets[i]),
+            "1");
+    }
+}
+
+static long lasts(const char *key)
+{
+    return strtol(server_ask(redis, "PTTL %s", key), NULL, 10);
+}
+
+/* The heartbeats of those who wait set it anew. */
+TEST(waiter_sets_the_expiry_of_the_queue_if_it_is_missing_or_near)
+{
+    join_at(1000000000000001, NULL, 0);
+    assert_in_range(lasts(QUEUE), 50001, 60000);
+    assert_in_range(lasts(HEARTBEATS), 50001, 60000);
+    join_at(1000000000000001, WAITS(THIRD, "1"), 20000);
+    assert_in_range(lasts(QUEUE), 50001, 60000);
+    assert_in_range(lasts(HEARTBEATS), 50001, 60000);
+    join_at(1000000000000001, WAITS(THIRD, "1"), 50000);
+    assert_in_range(lasts(QUEUE), 30000, 50000);
+    assert_in_range(lasts(HEARTBEATS), 30000, 50000);
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */

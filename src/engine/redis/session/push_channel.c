@@ -95,7 +95,7 @@ static int write_loads(bwl_session *session, bwl_fault *fault)
     for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
         if ((session->push.scripts_missing & 1u << i) == 0)
             continue;
-        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_LOAD_SIZE_MAX, &writer))
+        if (!bwl_resp_stream_reserve(&session->link.conn, bwl_queue_load_size_max(i), &writer))
             return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
         bwl_queue_write_load(&writer, i);
         bwl_resp_stream_commit(&session->link.conn, &writer);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION_MAX = 999, SHARE_ROOM = 24 };
+enum { VERSION_MAX = 999, SHARE_ROOM = 24, LOAD_ROOM = 64 };
 
 static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
     BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,    BWL_SCRIPT_QUEUE_HEARTBEAT,
@@ -224,6 +224,12 @@ void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth)
 {
     assert(nth < BWL_QUEUE_SCRIPTS);
     bwl_resp_write(writer, "SCRIPT LOAD %s", bwl_scripts[scripts[nth]].text);
+}
+
+size_t bwl_queue_load_size_max(unsigned nth)
+{
+    assert(nth < BWL_QUEUE_SCRIPTS);
+    return LOAD_ROOM + bwl_scripts[scripts[nth]].size;
 }
 
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing)

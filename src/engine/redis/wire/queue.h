@@ -133,7 +133,7 @@ typedef struct bwl_queue_client_info {
     char        program[BWL_HOLDER_REPLY_TEXT_MAX];
 } bwl_queue_client_info;
 
-enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_HANDSHAKE_SIZE_MAX = 3072, BWL_QUEUE_LOAD_SIZE_MAX = 8192 };
+enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_HANDSHAKE_SIZE_MAX = 3072 };
 
 /* (S)SUBSCRIBE channel; its reply is a push.  (S)PUBLISH channel H; its reply is a number, and a
  * push follows. */
@@ -149,7 +149,9 @@ void bwl_queue_write_fence_minimum(bwl_resp_writer *writer, const bwl_queue_clie
  * malformed. */
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing);
 
-void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth);
+/* SCRIPT LOAD, and how many bytes that takes at most. */
+void   bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth);
+size_t bwl_queue_load_size_max(unsigned nth);
 
 /* Writes a note into the client info of a session: `who` has force-released the hold with this
  * token. The note expires with the client info; without client info nothing is written.  The reply

@@ -9,15 +9,23 @@
 -- free, or another client holds it and we have no ticket.
 -- @include queue_first.lua
 if not is_free and ARGV[5] == '0' then
+  -- A local name costs less than a global one.
+  local redis, KEYS, ARGV, type, string = redis, KEYS, ARGV, type, string
   local v = redis.pcall('GET', KEYS[1])
   local waiting = type(v) == 'string' and (keys == 1 and 0 or redis.pcall('ZCARD', KEYS[2]))
   if type(waiting) == 'number' and (ARGV[6] == '0' or waiting < tonumber(ARGV[6])) then
     local t = redis.call('TIME')
-    if type(redis.pcall('HSET', KEYS[3], ARGV[1], math.floor(t[1] * 1000 + t[2] / 1000))) == 'number' then
+    local ms = t[1] .. string.sub('00000' .. t[2], -6, -4)
+    if type(redis.pcall('HSET', KEYS[3], ARGV[1], ms)) == 'number' then
       local f = redis.pcall('INCR', KEYS[4])
       if type(f) == 'number' and f >= 1e15 and f < 2^53 then
-        if type(redis.pcall('ZADD', KEYS[2], f, ARGV[4])) == 'number' then
-          for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], 60000) end
+        local number = f
+        -- @include queue_digits.lua
+        if type(redis.pcall('ZADD', KEYS[2], digits, ARGV[4])) == 'number' then
+          -- The waiters before us have set these, with their first and every eighth heartbeat, Q not before B.
+          if waiting == 0 or redis.call('PTTL', KEYS[3]) < 30000 then
+            for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], '60000') end
+          end
           local left = waiting == 0 and redis.call('PTTL', KEYS[1]) or 0
           -- @include queue_kind.lua
           return { 'QUEUED', f, waiting, left, kind, t[1] * 1000000 + t[2] }

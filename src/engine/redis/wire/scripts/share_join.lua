@@ -10,7 +10,9 @@ local keys = ARGV[7] == '1' and redis.call('EXISTS', KEYS[2], KEYS[1])
 if keys == 0 then
   local f = redis.pcall('INCR', KEYS[4])
   if type(f) == 'number' and f >= 1e15 and f < 2^53 then
-    redis.call('SET', KEYS[1], string.format('b1:~%.0f %s', f, ARGV[1]), 'PX', ARGV[2])
+    local number = f
+    -- @include queue_digits.lua
+    redis.call('SET', KEYS[1], 'b1:~' .. digits .. ' ' .. ARGV[1], 'PX', ARGV[2])
     return f
   end
 elseif keys == 1 and ARGV[8] == '0' then
@@ -23,7 +25,10 @@ elseif keys == 1 and ARGV[8] == '0' then
   if left >= 0 or left == -2 and not blank then
     local t = redis.call('TIME')
     local now = t[1] * 1000 + math.floor(t[2] / 1000)
-    local ends = string.format('%d%06d', math.floor((now + lease) / 1e6), (now + lease) % 1e6)
+    local number = now + lease
+    -- @include queue_digits.lua
+    -- Ms have 13 digits, but by a clock that is before 2001.
+    local ends = number >= 1e12 and string.sub(digits, 4) or string.format('%.0f', number)
     if blank then
       local first = string.format('%.0f', now + left)
       redis.call('DEL', KEYS[5])

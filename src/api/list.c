@@ -112,6 +112,7 @@ int bowline_list_start(bowline_list **ret_list, bowline_client *client, const ch
     bowline_list *list = calloc(1, sizeof *list);
     if (list == NULL)
         return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
+    bwl_loop_catch_up(&client->first->loop);
     int status = bwl_query_lock_new(&list->lock, client->first, lock_name, reterr);
     if (status == BOWLINE_OK) {
         status = bwl_listing_new(&list->lock->base, pattern != NULL ? pattern : "*", reterr);

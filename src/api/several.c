@@ -43,6 +43,8 @@ static int start(bwl_several **ret_several, bwl_operation *whole, bwl_shard *sha
         return status;
     if (o.once_ms != 0 || o.at_least_ms != 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "once_ms and at_least_ms are for one name");
+    if (w->wait_ms <= 0)
+        bwl_loop_catch_up(&shard->loop);
     bwl_terms terms = bwl_acquire_terms(shard, &o);
     status =
         bwl_several_new(ret_several, whole, shard, w->names, w->count, &terms, w->wait_ms, reterr);

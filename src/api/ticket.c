@@ -245,8 +245,10 @@ static int adopt(bowline_hold **ret_hold, bwl_shard *shard, const ticket *t, con
     bwl_operation operation;
     const char   *token;
     bwl_lock     *lock;
-    int           status = new_lock(&lock, &token, shard, t, terms, reterr);
 
+    if (wait_ms <= 0)
+        bwl_loop_catch_up(&shard->loop);
+    int status = new_lock(&lock, &token, shard, t, terms, reterr);
     if (status < 0)
         return status;
     bwl_lock_adopt(lock, &operation, token, wait_ms);

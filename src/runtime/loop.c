@@ -11,7 +11,7 @@
 enum {
     SIGNALS_MAX            = 64, /* threads that are signalled after one unlock */
     PAUSE_AFTER_FAILURE_MS = 100,
-    BEHIND_MS              = 2, /* a reply may be so late before a call looks for it */
+    BEHIND_MS              = 2, /* a reply or a timer may be so late before a call looks for it */
 };
 
 /* ---- the heap of timers: the parent of index n is n / 2; no parent is later than its children */

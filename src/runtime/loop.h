@@ -130,9 +130,10 @@ void bwl_loop_wake_runner(bwl_loop *loop);
 int bwl_loop_run(bwl_loop *loop, bwl_ms until, bwl_fault *fault);
 
 /* locked: if no thread has run the loop lately, and the engine waits for something, dispatches what
- * has arrived and runs what is due.  Call it before a request that is not sent again: it could be
- * written to a connection that has ended, or wait for an attempt to connect whose time is over, and
- * fail with it.  Releases the mutex meanwhile.  An error is reported by the wait that follows. */
+ * has arrived and runs what is due.  Call it before a request that is not sent again.  Otherwise
+ * the request could be written to a connection that has ended.  Or it could join an attempt to
+ * connect whose time is over, and fail with it.  Releases the mutex meanwhile.  A later wait
+ * reports an error. */
 void bwl_loop_catch_up(bwl_loop *loop);
 
 /* Waits for the completion.  TIMEOUT, SYSTEM, NOMEM. */

@@ -5,12 +5,18 @@
 #include "runtime/lock.h"
 #include "engine/listing.h"
 
-static void begin_query(bwl_lock *lock, bwl_operation *operation)
+/* A step of a list does not catch up: that may be the late end of a step before it. */
+static void begin_step(bwl_lock *lock, bwl_operation *operation)
 {
-    bwl_loop_catch_up(&lock->shard->loop);
     bwl_lock_begin(lock, operation, 0);
     operation->is_query = true;
     (void)bwl_shard_now(lock->shard);
+}
+
+static void begin_query(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_loop_catch_up(&lock->shard->loop);
+    begin_step(lock, operation);
 }
 
 static void end_query(bwl_lock *lock, bool is_done)
@@ -66,7 +72,7 @@ void bwl_lock_list(bwl_lock *lock, bwl_operation *operation)
     assert(!listing->is_at_end);
     listing->count        = 0;
     listing->fault.status = BWL_OK;
-    begin_query(lock, operation);
+    begin_step(lock, operation);
     end_query(lock, lock->shard->host.engine->view.list(&lock->base));
 }
 

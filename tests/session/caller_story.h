@@ -57,6 +57,21 @@ static void forget_leader(void)
     leader    = (bowline_leader)BOWLINE_LEADER_INIT;
 }
 
+/* "a b", without a wait. */
+static void acquires_all(bowline_client *client, const char *what)
+{
+    char                    first[32] = "", second[32] = "";
+    const char             *names[] = { first, second };
+    bowline_hold           *holds[COUNT_OF(names)];
+    bowline_acquire_options options = BOWLINE_ACQUIRE_INIT;
+    bowline_error           error   = { 0 };
+
+    assert_int_equal(sscanf(what, "%31s %31s", first, second), 2);
+    options.wait_ms = BOWLINE_NO_WAIT;
+    int status      = bowline_acquire_all(holds, client, names, COUNT_OF(names), &options, &error);
+    note_end(what, status, &error);
+}
+
 static int computes(bowline_change *change, void *context)
 {
     note("the function sees %s%.*s", change->old_value != NULL ? "" : "nothing",

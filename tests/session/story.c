@@ -339,6 +339,9 @@ static void caller_does(const char *what)
         opens(rest);
     } else if ((rest = after(what, "acquires ")) != NULL) {
         acquires(rest, false);
+    } else if ((rest = after(what, "acquires_all ")) != NULL) {
+        blocks = true;
+        acquires_all(client, rest);
     } else if ((rest = after(what, "tries ")) != NULL) {
         acquires(rest, true);
     } else if ((rest = after(what, "queries the holder of ")) != NULL) {

@@ -11,6 +11,7 @@
  *
  *      caller opens URL | acquires LOCK [waiting MS|for ever|as the URL says] [lease MS]
  *           | tries LOCK [waiting MS] (a blocking acquire, whose error names the holder)
+ *           | acquires_all LOCK LOCK (also blocking)
  *           | releases LOCK (a#2 is another lock object of the name a)
  *           | releases_nowait LOCK | extends LOCK to MS | yields LOCK for MS | cancels LOCK
  *           | announces LOCK as TEXT | withdraws LOCK

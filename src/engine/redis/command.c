@@ -251,7 +251,7 @@ static bool tells_loss(const bwl_request *request, const bwl_event *result)
            strcmp(hold->request.token, request->token) == 0;
 }
 
-/* Whether the request was lost with a connection that worked, sent or not. */
+/* Whether it is not known that the server executed the request, but the server may be there. */
 static bool is_lost(const bwl_session *session, const bwl_event *result)
 {
     return result->kind == BWL_DOWN ||
@@ -259,8 +259,9 @@ static bool is_lost(const bwl_session *session, const bwl_event *result)
             !bwl_session_may_be_dead(session));
 }
 
-/* A majority releases a lock, and nothing waits for the delete on another server: if it is lost, it
- * is sent once more, or the key stays there until its lease ends.  Its tag is that of no round. */
+/* A majority releases a lock, and nothing waits for the delete on another server.  If it is lost,
+ * it is sent once more; otherwise the key would stay there until its lease ends.  Its tag is that
+ * of no round. */
 static void repeat_delete(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
     bwl_request again = *request;

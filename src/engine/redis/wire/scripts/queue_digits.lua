@@ -1,4 +1,4 @@
--- digits: number, an integer from 0 up to 10^16, as a text of 16 digits.  Redis and string.format print a number
+-- digits: number, an integer from 0 to below 10^16, as a text of 16 digits.  Redis and string.format print a number
 -- with printf, which takes a tenth of JOIN in a server that was idle.
 local d16 = number % 10
 local rest = (number - d16) / 10

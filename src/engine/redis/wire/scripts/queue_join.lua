@@ -22,8 +22,8 @@ if not is_free and ARGV[5] == '0' then
         local number = f
         -- @include queue_digits.lua
         if type(redis.pcall('ZADD', KEYS[2], digits, ARGV[4])) == 'number' then
-          -- The waiters before us have set these, with their first and every eighth heartbeat, Q not before B.
-          if waiting == 0 or redis.call('PTTL', KEYS[3]) < 30000 then
+          -- The others set both expiries with their first and every eighth heartbeat.  Q does not expire before B.
+          if waiting == 0 or redis.call('PTTL', KEYS[3]) < 40000 then
             for i = 2, 3 do redis.call('PEXPIRE', KEYS[i], '60000') end
           end
           local left = waiting == 0 and redis.call('PTTL', KEYS[1]) or 0

@@ -73,7 +73,7 @@ static int start_announce(bwl_operation *operation, bwl_lock *lock, const char *
 {
     int status = check_text(text, reterr);
 
-    if (status == BOWLINE_OK)
+    if (status == BOWLINE_OK && lock->operation == NULL)
         bwl_loop_catch_up(&lock->shard->loop);
     if (status == BOWLINE_OK)
         status = check_hold(lock, reterr);

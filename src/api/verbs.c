@@ -241,6 +241,14 @@ static int start(bwl_operation *operation, bwl_lock *lock, const action *a, bowl
     bwl_unreachable("no such verb");
 }
 
+/* locked: an extend is not sent again.  If one is in flight, this does not end it: a second one is
+ * USAGE. */
+static void prepare(bwl_lock *lock, const action *a)
+{
+    if (a->verb == BWL_EXTEND && lock->operation == NULL)
+        bwl_loop_catch_up(&lock->shard->loop);
+}
+
 static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
 {
     bwl_shard    *shard = bwl_lock_of(hold)->shard;
@@ -249,8 +257,8 @@ static int run(bowline_hold *hold, const action *a, bowline_error *reterr)
     bwl_shard_enter(shard);
     BWL_CALL(shard, reterr);
     int status = call.status;
-    if (status == BOWLINE_OK && a->verb == BWL_EXTEND)
-        bwl_loop_catch_up(&shard->loop);
+    if (status == BOWLINE_OK)
+        prepare(bwl_lock_of(hold), a);
     if (status == BOWLINE_OK)
         status = start(&operation, bwl_lock_of(hold), a, reterr);
     if (status == BOWLINE_OK)
@@ -359,8 +367,7 @@ static int start_operation(bowline_operation **ret_op, bowline_hold *hold, const
     int status = bwl_client_operation_new(&op, shard->client, reterr);
     if (status < 0)
         return status;
-    if (a->verb == BWL_EXTEND)
-        bwl_loop_catch_up(&shard->loop);
+    prepare(lock, a);
     if (coalesces)
         bwl_loop_coalesce_begin(&shard->loop);
     status = start(&op->inner, lock, a, reterr);

@@ -353,8 +353,10 @@ TEST(upgrade_is_for_the_only_one_who_shares)
     must_release(other);
     request *writer = wait_for(2, 0, 0, 1);
     request *reader = wait_for(3, 1, 0, 2);
+    server_signal(redis, SIGSTOP); /* the renewal thread may read the reply at any time */
     assert_status(BOWLINE_OK, bowline_upgrade_start(&op, one, NULL), NULL);
     assert_status(BOWLINE_USAGE, bowline_downgrade(one, NULL), NULL);
+    server_signal(redis, SIGCONT);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_int_equal(bowline_hold_mode(one), BOWLINE_EXCLUSIVE);
     assert_true(bowline_hold_fence(one) > fence);

@@ -325,7 +325,8 @@ static uint64_t number_of(const stage *s, const bwl_message *served)
     return (uint64_t)bwl_model_timestamp_of(s->w.scenario->options.rules, served->timestamp);
 }
 
-/* The same kind, and the same value.  A reply that counts down differs by the time that passes. */
+/* The same kind, and the same value.  A reply that counts down differs by the time that passes, and
+ * TTL is rounded: 0 s of the model may be more on the server. */
 static bool is_same_step(const stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
     const bwl_lock_program *program = s->w.scenario->options.program;
@@ -337,8 +338,8 @@ static bool is_same_step(const stage *s, const bwl_message *served, const bwl_re
         return served->answer == (uint8_t)real->answer;
     if (served->reply_kind != real->value.kind || real->value.kind != BWL_REPLY_VALUE)
         return served->reply_kind == real->value.kind;
-    if (is_time && served->timestamp > 0)
-        return real->value.is_number && (int64_t)real->number > 0;
+    if (is_time && served->timestamp >= 0)
+        return real->value.is_number && (int64_t)real->number >= 0;
     return served->is_mine == real->value.is_mine &&
            real->value.is_number == (served->timestamp < BWL_MODEL_TEXT) &&
            (!real->value.is_number || (int64_t)real->number == served->timestamp);

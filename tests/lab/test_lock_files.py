@@ -350,3 +350,11 @@ def test_each_schedule_of_a_file_is_the_same_on_a_real_server(lab, file):
     said = lab("replay", lab.write("it.json", found.stdout))
     assert said.returncode == 0, said.stdout + said.stderr
     assert "=> broken on a real server: " in said.stdout
+
+
+def test_seconds_that_are_left_are_rounded_otherwise_in_a_slower_replay(lab):
+    need_redis()
+    found = lab("try", str(LOCKS / "watch-no-end.lock"), "--invariant", "in time", "--quiet", "--json")
+    said = lab("replay", lab.write("it.json", found.stdout), "--scale", "2")
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert re.search(r"TTL key: the server says yes \([1-9]\), the model 0\n", said.stdout), said.stdout

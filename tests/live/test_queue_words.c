@@ -226,7 +226,7 @@ static long lasts(const char *key)
     return strtol(server_ask(redis, "PTTL %s", key), NULL, 10);
 }
 
-/* The heartbeats of those who wait set it anew. */
+/* The heartbeats of the other waiters set it anew. */
 TEST(waiter_sets_the_expiry_of_the_queue_if_it_is_missing_or_near)
 {
     join_at(1000000000000001, NULL, 0);

@@ -426,6 +426,13 @@ static void wait_in_queue(script *s, int64_t ticket, int64_t fence, bool renews)
     bwl_queue_wait(s, (uint64_t)ticket, how, !bwl_model_exists(s->r, BWL_MODEL_LOCK), renews);
 }
 
+/* Behind other waiters a JOIN leaves the expiry of Q and B to their heartbeats, unless it is near. */
+static bool join_renews(const script *s, unsigned waiters)
+{
+    return s->q->is_old || waiters == 0 ||
+           bwl_model_left_ms(s->r, BWL_MODEL_HEARTBEATS) < BWL_MODEL_JOIN_RENEWS_BELOW_MS;
+}
+
 static void join(script *s)
 {
     bwl_model_key *lock    = &s->r->data.keys[BWL_MODEL_LOCK];
@@ -445,7 +452,7 @@ static void join(script *s)
     if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_FOREIGN_VALUE)
         lock->value++; /* so that its release checks the queue */
     bwl_queue_enter(s, ticket);
-    wait_in_queue(s, ticket, fence, true);
+    wait_in_queue(s, ticket, fence, !is_usual || join_renews(s, waiters));
     if (is_usual) /* a new ticket is the last, unless F was lost: then this is not exact */
         say_rank(s, waiters);
 }

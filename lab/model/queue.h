@@ -19,6 +19,8 @@ enum {
     BWL_MODEL_SERVE_MAX    = 64,
     BWL_MODEL_CHANNELS_MAX = 15,   /* 0: none */
     BWL_MODEL_CLAIM_MAX    = 4095, /* milliseconds */
+    /* ms: a JOIN behind others renews Q and B if B has less left */
+    BWL_MODEL_JOIN_RENEWS_BELOW_MS = 40000,
 };
 
 /* The entry of a waiter in the queue. */

@@ -53,7 +53,8 @@ static bwl_share shares[CLIENTS]; /* in this sequence */
 
 static int64_t some_ms(void)
 {
-    static const int64_t some[] = { 1, 2, 29, 30, 31, 999, 1000, 2999, 3000, 3001, 59999, 60001 };
+    static const int64_t some[] = { 1,    2,    29,   30,    31,    999,   1000,
+                                    2999, 3000, 3001, 20000, 20001, 59999, 60001 };
 
     return some[below(COUNT_OF(some))];
 }

@@ -385,9 +385,10 @@ BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error
  * OK.  The hold lasts for its lease from now, or as long as before if that is longer.
  * LOST.  UNKNOWN: no reply; the hold counts as shared, and the next renewal finds out; call it
  * again, or release the hold.  UNREACHABLE, REFUSED: the hold is exclusive as before.
- * UNSUPPORTED: all but protocol queue and thread:; with sync=; a hold that threads of this client
- * hand to each other (turns=1 in the URL: none does).  USAGE: with permits, once_ms or at_least_ms;
- * while another operation on the hold is under way.  FORKED.
+ * UNSUPPORTED: all but protocol queue and thread:; with sync=.  USAGE: with permits, once_ms or
+ * at_least_ms; while another operation on the hold is under way.  NOMEM, FORKED: nothing has
+ * changed.  Threads of this client that wait for the name go on waiting, behind the clients that
+ * wait in the store.
  * Blocks for one reply (timeout= of the URL), and twice as long at most if the connection ends
  * meanwhile.  One thread. */
 BOWLINE_API int bowline_downgrade(bowline_hold *hold, bowline_error *reterr);

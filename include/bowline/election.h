@@ -41,10 +41,10 @@ enum { BOWLINE_ANNOUNCEMENT_MAX = 512 }; /* bytes of a text, without the NUL */
  * ends; the release, or a yield, withdraws it first.
  * UNKNOWN, UNREACHABLE, REFUSED: it may not be visible; the hold is as before, and the next renewal
  * repeats it (a withdrawal is not repeated: it is over with the hold at the latest).  LOST: the
- * lock is no longer ours.  UNSUPPORTED: see above; and a hold that threads of this client hand to
- * each other: add turns=1 to the URL.  USAGE: also a shared hold, and while another operation on
- * the hold is under way.  NOMEM, SYSTEM, FORKED.  Blocks for one reply (timeout= of the URL).  One
- * thread. */
+ * lock is no longer ours.  UNSUPPORTED: see above.  USAGE: also a shared hold, and while another
+ * operation on the hold is under way.  NOMEM, SYSTEM, FORKED.  Blocks for one reply (timeout= of
+ * the URL).  Threads of this client that wait for the name go on waiting, behind the clients that
+ * wait in the store.  One thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_announce(bowline_hold *hold, const char *text,
                                                     bowline_error *reterr);
 

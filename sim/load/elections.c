@@ -36,14 +36,13 @@ bool load_draws_observation(load_program *program)
     return program->plan.elects && load_draw(program, 4) != 0;
 }
 
-/* A text is "F" and the fence.  Threads of one client may hand the lock to each other. */
+/* A text is "F" and the fence. */
 int load_announce(load_program *program, bowline_operation **ret_op, bowline_hold *hold,
-                  load_call *call, bowline_error *reterr)
+                  bowline_error *reterr)
 {
     char text[32];
 
     (void)snprintf(text, sizeof text, "F%" PRIu64, bowline_hold_fence(hold));
-    call->also = BOWLINE_UNSUPPORTED;
     return bowline_announce_start(ret_op, hold, load_draw(program, 4) != 0 ? text : NULL, reterr);
 }
 

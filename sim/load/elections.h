@@ -18,7 +18,7 @@ bool load_draws_observation(load_program *program);
 
 /* As bowline_announce_start, with a text of the fence.  Adds the statuses that it may have. */
 int load_announce(load_program *program, bowline_operation **ret_op, bowline_hold *hold,
-                  load_call *call, bowline_error *reterr);
+                  bowline_error *reterr);
 
 /* A release was OK, of a hold with this fence; 0: it was not. */
 void load_leads_no_more(unsigned name, uint64_t fence);

@@ -9,6 +9,7 @@
 #include "sim/load/tickets.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { IMPORT_MS = 300 /* the loop is blocked meanwhile */ };
 
@@ -249,8 +250,8 @@ static void begin_announce(loop *c, activity *a)
     bowline_error error = { 0 };
 
     begin_call(c, a, "bowline_announce", 0);
-    if (has_begun(c, a, ACTIVITY_EXTENDING,
-                  load_announce(c->program, &a->op, a->hold, &a->call, &error), &error))
+    if (has_begun(c, a, ACTIVITY_EXTENDING, load_announce(c->program, &a->op, a->hold, &error),
+                  &error))
         a->next_at = cancel_at(c, 8, 100);
     else
         plan_hold(c, a);
@@ -263,7 +264,7 @@ static bool may_change(const loop *c, const activity *a)
            !load_has_period(c->program, a->name);
 }
 
-/* Some protocols change no mode, and no hold that threads hand to each other. */
+/* With replicas no hold changes its mode. */
 static void begin_change(loop *c, activity *a)
 {
     bowline_error error   = { 0 };
@@ -271,7 +272,7 @@ static void begin_change(loop *c, activity *a)
 
     c->program->counts->extends++;
     begin_call(c, a, is_down ? "bowline_downgrade" : "bowline_upgrade", 0);
-    a->call.also = BOWLINE_UNSUPPORTED;
+    a->call.also = strstr(c->program->plan.url, "sync=") != NULL ? BOWLINE_UNSUPPORTED : 0;
     if (is_down && a->claim != NULL) /* now: time may pass within the call */
         check_counts_as(a->claim, 1, 0);
     int status = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)

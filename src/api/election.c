@@ -6,6 +6,7 @@
 #include "api/handles.h"
 #include "base/fault.h"
 #include "engine/election.h"
+#include "runtime/local_groups.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,11 +53,8 @@ static int check_hold(const bwl_lock *lock, bowline_error *reterr)
 
     if (status < 0)
         return status;
-    if (lock->group != NULL)
-        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                        "cannot announce %.60s: threads of this client hand it to each other, or "
-                        "it was kept.  Add turns=1 to the URL, without sticky=",
-                        name);
+    if (!bwl_hold_is_held(&lock->base.hold))
+        return bwl_report_loss(lock, reterr);
     if (lock->base.hold.request.share.weight > 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "cannot announce %.60s: others share it.  Acquire it as BOWLINE_EXCLUSIVE",
@@ -77,6 +75,8 @@ static int start_announce(bwl_operation *operation, bwl_lock *lock, const char *
         bwl_loop_catch_up(&lock->shard->loop);
     if (status == BOWLINE_OK)
         status = check_hold(lock, reterr);
+    if (status == BOWLINE_OK)
+        status = bwl_lock_leave_group(lock, reterr); /* it is told of this hold alone */
     if (status == BOWLINE_OK)
         bwl_lock_announce(lock, operation, text);
     return status;

@@ -43,7 +43,7 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
 
 /* Whether this change of its mode can be sent.  USAGE, UNSUPPORTED; UNKNOWN: another one has no
  * reply. */
-int bwl_check_change(const bwl_lock *lock, bwl_change change, bowline_error *reterr);
+int bwl_check_change(bwl_lock *lock, bwl_change change, bowline_error *reterr);
 
 /* Reads the options of an acquire, and what they mean for the machine.  USAGE, UNSUPPORTED. */
 int       bwl_take_acquire_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,

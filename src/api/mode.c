@@ -3,6 +3,7 @@
  */
 #include "api/handles.h"
 #include "base/fault.h"
+#include "runtime/local_groups.h"
 
 int bowline_hold_mode(const bowline_hold *hold)
 {
@@ -19,12 +20,6 @@ static int fail_unsupported(const bwl_lock *lock, const char *verb, bowline_erro
 {
     const bwl_host *host = &lock->shard->host;
 
-    if (lock->group != NULL)
-        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
-                        "cannot %s %.60s: threads of this client hand it to each other.  %s", verb,
-                        lock->base.name,
-                        host->settings.keep_ms > 0 ? "Remove sticky= from the URL, and add turns=1"
-                                                   : "Add turns=1 to the URL");
     if (host->engine->kind != BWL_ENGINE_REDIS)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "cannot %s %.60s: the locks of %s: have one mode for as long as they are "
@@ -40,17 +35,18 @@ static int fail_unsupported(const bwl_lock *lock, const char *verb, bowline_erro
                     verb, lock->base.name, lock->base.hold.protocol->name);
 }
 
-int bwl_check_change(const bwl_lock *lock, bwl_change change, bowline_error *reterr)
+int bwl_check_change(bwl_lock *lock, bwl_change change, bowline_error *reterr)
 {
-    const bwl_hold *hold = &lock->base.hold;
-    const char     *verb = change == BWL_DOWNGRADE ? "downgrade" : "upgrade";
+    const bwl_hold *hold     = &lock->base.hold;
+    const bwl_lock *in_store = bwl_lock_in_store(lock); /* NULL: it is lost */
+    const char     *verb     = change == BWL_DOWNGRADE ? "downgrade" : "upgrade";
 
     if (lock->operation != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "something is being done with %s already: finish that first",
                         lock->base.name);
-    if (!hold->protocol->changes)
-        return fail_unsupported(lock, verb, reterr);
+    if (in_store != NULL && !in_store->base.hold.protocol->changes)
+        return fail_unsupported(in_store, verb, reterr);
     if (hold->request.share.limit > 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "cannot %s %.60s: it was acquired with permits.  Acquire it as "

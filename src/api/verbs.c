@@ -194,6 +194,9 @@ static int start_change(bwl_operation *operation, bwl_lock *lock, bwl_change cha
 {
     int status = bwl_check_change(lock, change, reterr);
 
+    /* A handoff would begin with this mode: the other threads acquire from the store. */
+    if (status == BOWLINE_OK && !bwl_hold_has_mode(&lock->base.hold, change))
+        status = bwl_lock_leave_group(lock, reterr);
     if (status == BOWLINE_OK)
         bwl_lock_change(lock, operation, change);
     return status;

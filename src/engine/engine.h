@@ -162,6 +162,10 @@ typedef struct bwl_engine {
     /* Frees the engine's part of a lock that is closed, or whose client is closing. */
     void (*forget)(bwl_engine_lock *lock);
 
+    /* What the engine knows of the held lock `from` is from now on about `to`: a lock of the same
+     * name, prepared and not used yet.  forget(from) follows.  NULL: nothing. */
+    void (*hand_over)(bwl_engine_lock *from, bwl_engine_lock *to);
+
     /* Withdraws the latest command of the lock's machine if it was not written yet: completes it as
      * NOT_SENT and sets the lock's error text.  NULL: the engine queues no commands. */
     void (*withdraw)(bwl_engine_lock *lock);

@@ -151,11 +151,13 @@ void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_i
 
 void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n)
 {
-    assert(g->active == n && waiters[n].tag == 0);
-    assert(g->state == BWL_GROUP_HELD && g->extending == NO_WAITER);
+    assert(g->active == n && g->first_result == NO_WAITER);
+    assert(g->state == BWL_GROUP_HELD || g->state == BWL_GROUP_EXTENDING);
     g->active        = NO_WAITER;
+    g->extending     = NO_WAITER;
     g->state         = BWL_GROUP_NONE;
     waiters[n].state = BWL_LOCAL_WAITER_EMPTY;
+    waiters[n].tag   = 0;
 }
 
 /* ---- from below ------------------------------------------------------------------------------ */

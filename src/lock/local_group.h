@@ -153,8 +153,8 @@ void bwl_group_extend(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_
                       bwl_ms lease_ms);
 void bwl_group_leave(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n, uint32_t tag);
 
-/* The active waiter, without a command in flight, ends its hold and that in the store, which
- * another client takes over.  No result follows. */
+/* The active waiter leaves the group, and takes the store hold with it.  No result follows, nor of
+ * its extension that may be in flight. */
 void bwl_group_give_up(bwl_group *g, bwl_local_waiter *waiters, bwl_local_waiter_id n);
 
 /* The group, which is new, keeps a hold that is watched, of a caller that releases it now. */

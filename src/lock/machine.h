@@ -143,6 +143,11 @@ void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *f
  * sent any more; one that is in flight can only extend this token.  There is no outcome. */
 void bwl_hold_give_up(bwl_hold *h);
 
+/* Both are held, `from` in the store for `to`: `to` goes on in the place of `from`, which is given
+ * up.  It keeps its own lease, fence and end of max_hold.  There is no outcome.  A reply to a
+ * command of `from` counts no more, so its renewal is due at once. */
+void bwl_hold_move(bwl_hold *to, bwl_hold *from);
+
 /* Only while held, and only if the protocol extends: sets the lease to lease_ms from now.  The
  * outcome is HELD, LOST, or another one that does not change the hold. */
 void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);

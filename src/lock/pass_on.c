@@ -1,5 +1,6 @@
 /*
  * pass_on.c -- a hold that goes from one client to another: given up by one, adopted by the other.
+ * Or from one lock to another of the same client.
  *
  *      HELD --give up--> OVER             nothing is sent: the store keeps the token and its lease
  *      IDLE --adopt--> ACQUIRING --> HELD the store replaces that token by a new one, once
@@ -11,6 +12,8 @@
 #include "lock/machine.h"
 
 #include <string.h>
+
+enum { DUE = 0 };
 
 void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *fresh, bwl_moment at,
                     bwl_ms wait_deadline, bwl_effects *fx)
@@ -31,4 +34,23 @@ void bwl_hold_give_up(bwl_hold *h)
     h->state             = BWL_HOLD_OVER;
     h->timer_at          = BWL_NEVER;
     h->protocol_wakes_at = BWL_NEVER;
+}
+
+void bwl_hold_move(bwl_hold *to, bwl_hold *from)
+{
+    bwl_hold own = *to;
+
+    assert(bwl_hold_is_held(to) && bwl_hold_is_held(from));
+    *to                   = *from;
+    to->terms.lease_ms    = own.terms.lease_ms;
+    to->terms.max_hold_ms = own.terms.max_hold_ms;
+    to->request.lease_ms  = own.request.lease_ms;
+    to->fence             = own.fence;
+    to->ends_at           = own.ends_at;
+    to->until             = bwl_ms_min(from->until, own.ends_at);
+    to->state             = BWL_HOLD_HELD;
+    to->timer_at          = DUE;
+    to->caller_extends    = false;
+    to->extend_again      = false;
+    bwl_hold_give_up(from);
 }

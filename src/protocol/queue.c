@@ -592,12 +592,12 @@ static void queue_command(void *state, const bwl_lock_request *request, const bw
         assert(q->phase == IDLE || cmd->yields);
         acquire(q, cmd, request->attempt == 1, fx);
         break;
-    case BWL_EXTEND: /* replaces a confirmation in flight */
+    case BWL_EXTEND: /* replaces a confirmation in flight, or an extension: see bwl_hold_move */
         if (cmd->downgrades || cmd->upgrades) {
             send_change(q, cmd, fx);
             break;
         }
-        assert(q->phase == HELD || q->phase == CONFIRMING);
+        assert(q->phase == HELD || q->phase == CONFIRMING || q->phase == EXTENDING);
         if (q->in_flight.tag != NO_REQUEST)
             q->unconfirmed = q->in_flight.tag;
         send_command(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);

@@ -108,6 +108,15 @@ static bool take_waiter(bwl_local_group *s, bwl_lock *lock)
     return true;
 }
 
+static void vacate(bwl_local_group *s, bwl_local_waiter_id n)
+{
+    s->locks[n]->group = NULL;
+    s->locks[n]        = NULL;
+    s->waiters[n]      = (bwl_local_waiter){ .next = s->vacant };
+    s->vacant          = n;
+    s->taken--;
+}
+
 static void free_waiter(bwl_lock *lock)
 {
     bwl_local_group    *s = lock->group;
@@ -116,11 +125,7 @@ static void free_waiter(bwl_lock *lock)
     if (n == 0)
         return;
     assert(s->locks[n] == lock);
-    s->locks[n]   = NULL;
-    s->waiters[n] = (bwl_local_waiter){ .next = s->vacant };
-    s->vacant     = n;
-    s->taken--;
-    lock->group = NULL;
+    vacate(s, n);
     free_if_over(s);
 }
 
@@ -393,6 +398,16 @@ static const bwl_lock_group_calls group_calls = {
 
 /* ---- passing on ------------------------------------------------------------------------------ */
 
+/* The active waiter leaves with the lock in the store, which is returned. */
+static bwl_lock *take_store_lock(bwl_local_group *s, bwl_local_waiter_id n)
+{
+    assert(s->locks[n]->engine == &waiter_engine);
+    if (s->store->operation != NULL)
+        bwl_lock_cancel(s->store->operation); /* an extension that no caller awaits */
+    bwl_group_give_up(&s->group, s->waiters, n);
+    return forget_store_lock(s);
+}
+
 void bwl_lock_pass_on(bwl_lock *lock)
 {
     bwl_local_group *s = lock->group;
@@ -401,14 +416,33 @@ void bwl_lock_pass_on(bwl_lock *lock)
         bwl_lock_give_up(lock);
         return;
     }
-    assert(lock->engine == &waiter_engine);
-    bwl_lock *store = forget_store_lock(s);
     s->pins++;
-    bwl_group_give_up(&s->group, s->waiters, *(bwl_local_waiter_id *)lock->base.part);
+    bwl_lock *store = take_store_lock(s, *(bwl_local_waiter_id *)lock->base.part);
     bwl_lock_give_up(lock);
     bwl_lock_give_up(store);
     s->pins--;
     run(s);
+}
+
+int bwl_lock_leave_group(bwl_lock *lock, bwl_fault *fault)
+{
+    bwl_local_group *s = lock->group;
+
+    if (s == NULL || !bwl_hold_is_held(&lock->base.hold))
+        return BWL_OK;
+    bwl_local_waiter_id n      = *(bwl_local_waiter_id *)lock->base.part;
+    int                 status = s->store->engine->prepare(&lock->base, fault);
+    if (status < 0) {
+        *(bwl_local_waiter_id *)lock->base.part = n;
+        return status;
+    }
+    s->pins++;
+    bwl_lock *store = take_store_lock(s, n);
+    vacate(s, n);
+    bwl_lock_take_hold(lock, store);
+    s->pins--;
+    run(s);
+    return BWL_OK;
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */

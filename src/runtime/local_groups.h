@@ -35,3 +35,8 @@ bwl_lock *bwl_lock_in_store(bwl_lock *lock);
 /* As bwl_lock_give_up, with the lock in the store: other waiters of the group begin to wait in the
  * store again. */
 void bwl_lock_pass_on(bwl_lock *lock);
+
+/* A held lock leaves its group, with the hold of the lock in the store: other waiters of the group
+ * begin to wait in the store again.  Without a group, or if it is not held, it does nothing.
+ * NOMEM, SYSTEM: nothing has changed. */
+int bwl_lock_leave_group(bwl_lock *lock, bwl_fault *fault);

@@ -69,7 +69,10 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_shard *shard, const bwl_engine *engine
     /* Of each lock, and of its group; of the engine. */
     if (!bwl_timers_reserve(&shard->loop.timers, 2 * (shard->locks_count + 1) + 1))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
+    /* With room to take the hold of its group: bwl_lock_take_hold. */
+    size_t    of_store = shard->host.engine->lock_size;
+    size_t    part     = engine->lock_size > of_store ? engine->lock_size : of_store;
+    bwl_lock *lock     = malloc(sizeof *lock + part);
     if (lock == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 

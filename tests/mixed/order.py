@@ -76,8 +76,8 @@ class Lock:
             return not self.holders
         return not is_alone and (kind.limit == 0 or used + kind.weight <= kind.limit)
 
-    def draws(self, entered, fences):
-        """Whether these are right for those that have come in: a new period has a new fence; whoever shares it has no other."""
+    def accepts(self, entered, fences):
+        """Whether the fences of those that have come in are right. A gate that permits keep open keeps its fence."""
         joins, former = len(self.holders) > len(entered), self.fence
         is_alone = entered[0].kind.weight == 0
         is_another_period = is_alone or self.was_alone
@@ -98,7 +98,7 @@ class Lock:
 class World:
     def __init__(self, programs):
         self.programs, self.events, self.idle = programs, queue.Queue(), {name: [] for name in programs}
-        self.root = tempfile.TemporaryDirectory()
+        self.parties, self.root = [], tempfile.TemporaryDirectory()
         self.server = Server(self.root.name)
         self.lock = Lock()
 
@@ -106,6 +106,8 @@ class World:
         return self
 
     def __exit__(self, *_):
+        for party in self.parties:
+            party.end()
         self.server.stop()
         self.root.cleanup()
 
@@ -113,6 +115,7 @@ class World:
         """One that has nothing to do, or a new one."""
         if not self.idle[kind.build]:
             party = Party(self.programs[kind.build], f"unix://{self.root.name}/redis.sock", self.events)
+            self.parties.append(party)
             self.idle[kind.build].append(party)
         party = self.idle[kind.build].pop()
         party.kind = kind
@@ -152,7 +155,7 @@ class World:
         former, entered = self.lock.fence, self.lock.serve()
         seen = self.await_events([(party, "held") for party in entered] + list(others))
         fences = [int(seen[party]) for party in entered]
-        if entered and not self.lock.draws(entered, fences):
+        if entered and not self.lock.accepts(entered, fences):
             raise Wrong(f"fences {fences} after {former}")
         self.await_queue()
 

@@ -297,6 +297,15 @@ def test_environment_has_the_lock_and_its_fence(place):
     assert fences[0] < fences[1] < fences[2]
 
 
+@pytest.mark.parametrize("words, mode, permits", [
+    ([], None, None), (["-s"], "shared", None), (["--permits", "1/3"], "permits", "1"), (["--permits", "2/3"], "permits", "2"),
+])
+def test_environment_has_the_mode_and_the_permits(place, words, mode, permits):
+    env = dict(place.env, BOWLINE_MODE="old", BOWLINE_PERMITS="9")
+    seen = dict(line.split("=", 1) for line in place.run(*words, "job", "env", env=env).stdout.splitlines())
+    assert (seen["BOWLINE_NAME"], seen.get("BOWLINE_MODE"), seen.get("BOWLINE_PERMITS")) == ("job", mode, permits)
+
+
 def test_deadline_is_the_time_left_of_max_hold(place):
     done = place.run("--max-hold", "1h", "job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
     assert 3000000 < int(done.stdout) <= 3600000

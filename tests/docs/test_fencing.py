@@ -4,10 +4,12 @@ Each guard refuses a late holder here, and each is also tested without its compa
 must succeed: a test that passes with both would prove nothing.
 """
 
+import contextlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 
@@ -246,6 +248,87 @@ def test_the_line_for_redis_runs_as_it_stands(redis):
         )
         assert said.stdout.strip() == answer
     assert redis.cli("hmget", "report", "body", "fence").split("\n") == ["all is well", "7"]
+
+
+# ---- readers ---------------------------------------------------------------------------------------
+
+
+class Holder:
+    """`bowline run` with a shell that carries out what it is sent. It goes on when its lock is lost."""
+
+    def __init__(self, server, options="", *words):
+        self.server = server
+        line = [BOWLINE, "run", "--url", server.url + options, "--on-lost", "warn", *words, "nightly", "sh"]
+        self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.fence = int(self.says("echo $BOWLINE_FENCE"))
+
+    def says(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def put(self, *fields):
+        script = SOURCE / "examples/fence/set_if_not_late.lua"
+        return self.says(f'redis-cli -s {self.server.socket} --eval {script} report , "$BOWLINE_FENCE" {" ".join(fields)}')
+
+    def reads(self):
+        return self.says(f"redis-cli -s {self.server.socket} hget report body")
+
+    def ends(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait(LIMIT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        if not self.process.stdin.closed:
+            self.ends()
+
+
+@pytest.fixture
+def late_writer(redis):
+    """A writer, whose bowline is stopped until its lease is over, and two readers that share the lock then."""
+    if not BOWLINE:
+        pytest.skip("this build has no command")
+    with contextlib.ExitStack() as stack:
+        writer = stack.enter_context(Holder(redis, "?lease=1s"))
+        assert writer.put("body", "early") == "1"
+        writer.process.send_signal(signal.SIGSTOP)
+        yield writer, *(stack.enter_context(Holder(redis, "", "-s")) for _ in range(2))
+
+
+def test_late_writer_is_refused_if_readers_show_their_fence(late_writer):
+    writer, reader, other = late_writer
+    assert writer.fence < reader.fence == other.fence
+    assert reader.put() == "1", "before it reads"
+    assert reader.reads() == "early"
+    assert writer.put("body", "late") == "0"
+    assert other.put() == "1", "they have one fence"
+    assert reader.reads() == other.reads() == "early"
+    writer.process.send_signal(signal.SIGCONT)
+    assert (writer.ends(), reader.ends(), other.ends()) == (123, 0, 0)
+
+
+def test_late_writer_changes_what_readers_read_that_do_not_show_their_fence(late_writer):
+    writer, reader, _ = late_writer
+    assert reader.reads() == "early"
+    assert writer.put("body", "late") == "1"
+    assert reader.reads() == "late"
+
+
+@pytest.mark.parametrize("shows", [True, False])
+def test_sql_refuses_a_late_writer_if_readers_show_their_fence(late_writer, shows):
+    writer, reader, _ = late_writer
+    report = Report(TABLE, FENCES)
+    assert write_two_rows(report, BEGIN, writer.fence, "early")
+    if shows:
+        _, compare = BEGIN.strip().split("\n")
+        assert report.database.execute(compare, {"fence": reader.fence}).rowcount == 1
+    assert write_two_rows(report, BEGIN, writer.fence, "late") != shows
+    assert {body for _, body in report.rows()} == {"early" if shows else "late"}
 
 
 # ---- the shell -------------------------------------------------------------------------------------

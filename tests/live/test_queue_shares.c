@@ -127,6 +127,65 @@ static void cancel(request *r)
     assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&hold, r->op, NULL), NULL);
 }
 
+/* ---- ends at the server ---------------------------------------------------------------------- */
+
+enum { NO_SHARE = -1 };
+
+typedef struct share {
+    char value[64];
+} share;
+
+/* A share of one permit that nobody else shares the lock with: it is named in the gate. */
+static share only_share(void)
+{
+    share       only = { .value = "" };
+    const char *gate = server_ask(redis, "GET bowline:{x}");
+
+    assert_memory_equal(gate, "b1:~", 4);
+    assert_non_null(strchr(gate, ' '));
+    (void)snprintf(only.value, sizeof only.value, "%s", strchr(gate, ' ') + 1);
+    return only;
+}
+
+/* The other one of two. */
+static share other_share(share first)
+{
+    share       other = { .value = "" };
+    const char *all   = server_ask(redis, "ZRANGE bowline:{x}:bwl.h 0 -1");
+    size_t      size  = strcspn(all, " ");
+    bool        skips = strncmp(all, first.value, size) == 0;
+
+    assert_int_equal(all[size], ' ');
+    (void)snprintf(other.value, sizeof other.value, "%.*s", (int)(skips ? strlen(all) : size),
+                   skips ? all + size + 1 : all);
+    assert_string_not_equal(other.value, first.value);
+    return other;
+}
+
+/* In ms of the server's clock. */
+static int64_t end_of(share s)
+{
+    const char *score = server_ask(redis, "ZSCORE bowline:{x}:bwl.h %s", s.value);
+
+    return *score == '(' ? NO_SHARE : strtoll(score, NULL, 10);
+}
+
+static int64_t server_now(void)
+{
+    char   *micros;
+    int64_t seconds = strtoll(server_ask(redis, "TIME"), &micros, 10);
+
+    return seconds * 1000 + strtoll(micros, NULL, 10) / 1000;
+}
+
+/* The renewal thread of the client makes the share end later than `end`. */
+static void await_renewal_past(share s, int64_t end, const bowline_hold *hold)
+{
+    while (end_of(s) <= end && bowline_hold_left_ms(hold) > 0)
+        sleep_ms(1);
+    assert_true(end_of(s) > end);
+}
+
 /* ---- order and fences ------------------------------------------------------------------------ */
 
 TEST(readers_share_the_lock_and_its_fence_and_a_writer_is_above_them)
@@ -223,22 +282,38 @@ TEST(permits_are_granted_all_or_none)
 
 /* ---- what ends a share ----------------------------------------------------------------------- */
 
-/* Redisson #7098, DistributedLock: while others renew, a dead reader lives on. */
+/* Redisson #7098, DistributedLock: while others renew, a dead reader lives on.  Nothing runs the
+ * client of the one that dies.  The other one has an earlier lease of the same length: it lives
+ * past the end of the dead one by its renewals only. */
 TEST(share_that_nobody_renews_ends_while_others_are_renewed)
 {
-    bowline_acquire_options brief   = options_of(1, 2, BOWLINE_NO_WAIT);
-    bowline_client         *dies    = must_open_url("%s&renew=off", url);
-    bowline_hold           *renewed = take(0, 1, 2);
-    bowline_hold           *dead;
+    bowline_acquire_options o       = options_of(1, 2, BOWLINE_NO_WAIT);
+    bowline_client         *renews  = must_open_url("%s?lease=2s", redis->tcp_url);
+    bowline_client         *dies    = must_open_without_renewal_thread(redis->tcp_url);
+    bowline_hold           *renewed = NULL, *dead = NULL;
+    share                   lives, ends;
 
-    brief.lease_ms = 300;
-    assert_status(BOWLINE_OK, bowline_acquire(&dead, dies, "x", &brief, NULL), NULL);
-    request      *next = wait_for(1, 1, 2, 1);
+    assert_status(BOWLINE_OK, bowline_acquire(&renewed, renews, "x", &o, NULL), NULL);
+    lives      = only_share();
+    o.lease_ms = 2000;
+    assert_status(BOWLINE_OK, bowline_acquire(&dead, dies, "x", &o, NULL), NULL);
+    ends          = other_share(lives);
+    int64_t  end  = end_of(ends);
+    request *next = wait_for(1, 1, 2, 1);
+    await_renewal_past(lives, end, renewed);
+    while (!bowline_operation_done(next->op)) {
+        int64_t now = end_of(ends);
+        assert_true(now == end || now == NO_SHARE);
+        sleep_ms(1);
+    }
     bowline_hold *hold = granted(next);
-    assert_true(bowline_hold_left_ms(renewed) > 0);
+    assert_true(server_now() >= end);
+    assert_true(bowline_hold_left_ms(renewed) > 0 && end_of(lives) > end);
+    assert_true(end_of(ends) == NO_SHARE);
     assert_status(BOWLINE_LOST, bowline_release(dead, NULL), NULL);
     must_release(hold);
     must_release(renewed);
+    bowline_close(renews);
     bowline_close(dies);
 }
 
@@ -304,8 +379,7 @@ TEST(reader_that_got_the_lock_alone_lets_the_others_in)
 
 /* ---- downgrade and upgrade ------------------------------------------------------------------- */
 
-/* In one command.  (Curator 276, 621: a writer that waits enters after a downgrade; Redisson #4217:
- * a downgraded hold is renewed no more.) */
+/* In one command.  (Curator 276, 621: a writer that waits enters after a downgrade.) */
 TEST(downgrade_lets_in_the_readers_at_the_head_and_no_writer)
 {
     bowline_hold *hold      = take(0, 0, 0);
@@ -334,6 +408,28 @@ TEST(downgrade_lets_in_the_readers_at_the_head_and_no_writer)
     assert_true(bowline_hold_fence(wrote) > fence);
     must_release(wrote);
     must_release(granted(later));
+}
+
+/* Redisson #4217: a downgraded hold is renewed no more, and ends one lease later.  Here it is still
+ * renewed by the server's clock when that lease has ended. */
+TEST(downgraded_hold_is_renewed_past_its_lease)
+{
+    bowline_client *client = must_open_url("%s?lease=2s", redis->tcp_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    assert_status(BOWLINE_OK, bowline_downgrade(hold, NULL), NULL);
+    share         downgraded = only_share();
+    bowline_hold *beside     = take(1, 1, 0);
+    int64_t       lease_end  = end_of(downgraded);
+    request      *writer     = wait_for(2, 0, 0, 1);
+    await_renewal_past(downgraded, lease_end, hold);
+    await_renewal_past(downgraded, lease_end + 2000, hold);
+    assert_true(server_now() > lease_end);
+    must_release(beside);
+    assert_int_equal(waiting(), 1);
+    must_release(hold);
+    must_release(granted(writer));
+    bowline_close(client);
 }
 
 /* Redisson #4796: two that upgrade wait for each other.  Who was upgraded is alone also after a

@@ -289,9 +289,10 @@ enum { BOWLINE_NAMES_MAX = 64 }; /* of one bowline_acquire_all */
  * Free names are acquired in one step.  If a name is busy, it waits for one after the other, in the
  * order of their bytes, and keeps the names before it, which others then wait for: keep the set
  * small, and hold it briefly.  Without a wait it gives back at once the names that were free; for
- * that moment they may be BUSY for others that do not wait.  All programs that acquire several of the same names must do it by
- * this call, with the same key= in their URLs: then they cannot wait for each other in a circle.  A
- * name that is lost meanwhile (its lease ended) is acquired again, with all others.
+ * that moment they may be BUSY for others that do not wait.  All programs that acquire several of
+ * the same names must do it by this call, with the same key= in their URLs: then they cannot wait
+ * for each other in a circle.  A name that is lost meanwhile (its lease ended) is acquired again,
+ * with all others.
  * The statuses are those of bowline_acquire, and the text names the lock that was not acquired.
  * USAGE also: a name is there twice; once_ms or at_least_ms.  LOST: one was lost at the end of the
  * wait.  Blocks for wait_ms as bowline_acquire.  Any thread. */

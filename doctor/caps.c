@@ -202,6 +202,49 @@ static caps_row find_row(const doctor_target *target)
     bwl_unreachable("an engine outside of its enum");
 }
 
+/* ---- what a lock does not have, and why ------------------------------------------------------ */
+
+/* bowline_acquire refuses each of them: src/api/acquire_options.c, mode.c. */
+static const char *why_no_period(const bwl_engine *engine, const bwl_protocol *protocol)
+{
+    if (protocol->rests)
+        return NULL;
+    switch (engine->kind) {
+    case BWL_ENGINE_THREAD: return "a lock of thread: ends with its process";
+    case BWL_ENGINE_FILE: return "a lock of file: ends with its process";
+    case BWL_ENGINE_REDLOCK: return "its servers have no place for what is left of a period";
+    case BWL_ENGINE_REDIS: return "its key has no place for what is left of a period";
+    }
+    bwl_unreachable("an engine outside of its enum");
+}
+
+static const char *why_not_shared(const bwl_engine *engine, const bwl_protocol *protocol)
+{
+    if (protocol->shares)
+        return NULL;
+    if (engine->kind == BWL_ENGINE_REDLOCK)
+        return "each of its servers would have a queue and a count of its own";
+    return "its key has room for one holder";
+}
+
+static const char *why_no_change(const doctor_target *target, const bwl_protocol *protocol)
+{
+    if (protocol->changes)
+        return NULL;
+    if (!protocol->shares)
+        return "it has exclusive holds only";
+    if (target->replicas > 0)
+        return "with sync= a hold keeps its mode";
+    return "a lock of file: has one mode for as long as it is held";
+}
+
+static const char *how_several(const doctor_target *target, const bwl_protocol *protocol)
+{
+    if (target->client->host.engine->kind != BWL_ENGINE_REDIS || !protocol->uses_push)
+        return "each";
+    return target->is_cluster ? "slot" : "script";
+}
+
 int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[CAPS_TEXT_MAX])
 {
     doctor_target target;
@@ -221,8 +264,6 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     *ret_caps                        = (caps){
                                .row        = row,
                                .is_default = target.is_default,
-                               .has_period = target.protocol != NULL && target.protocol->rests,
-                               .is_shared  = target.protocol != NULL && target.protocol->shares,
                                .renews     = row.renews && settings->renews,
                                .lease_ms   = engine->has_lease ? settings->lease_ms : 0,
                                .wait_ms    = settings->wait_ms,
@@ -230,6 +271,10 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
                                .replicas   = target.replicas,
                                .sticky_ms  = settings->keep_ms,
     };
+    ret_caps->why_no_period   = why_no_period(engine, protocol);
+    ret_caps->why_not_shared  = why_not_shared(engine, protocol);
+    ret_caps->why_no_change   = why_no_change(&target, protocol);
+    ret_caps->several         = how_several(&target, protocol);
     ret_caps->why_no_ticket   = bwl_why_not_passed(engine, target.protocol, rules);
     ret_caps->why_no_election = bwl_why_no_election(engine, protocol);
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);

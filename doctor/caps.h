@@ -37,9 +37,12 @@ typedef struct caps {
     char        profile[48];          /* "": none                                          */
     char        risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
     bool        is_default;           /* the URL does not name the protocol                */
-    bool        has_period;           /* a lock can stay taken after its release */
-    bool        is_shared;            /* a lock can have several holders: shared, permits */
-    const char *why_no_ticket;        /* a constant; NULL: a hold can be passed on */
+    const char *why_no_period;        /* a constant; NULL: a lock can stay taken when released */
+    const char *why_not_shared;       /* a constant; NULL: several holders: shared, permits    */
+    const char *why_no_change;        /* a constant; NULL: a hold can be downgraded, upgraded  */
+    const char *several;              /* free names at once: "script", "slot": a script if they are
+                                       * in one slot, "each": a command for each               */
+    const char *why_no_ticket;        /* a constant; NULL: a hold can be passed on             */
     const char *why_no_election;      /* a constant; NULL: a holder can announce that it leads */
     bool        renews;               /* that of the row, unless the URL has renew=off     */
     int64_t     lease_ms;             /* 0: no lease                                       */

@@ -57,14 +57,15 @@ typedef struct break_job {
 
 static void write_event(const break_job *j, const char *event, const char *why)
 {
-    const bowline_holder *h = &j->holder;
+    const bowline_holder *h        = &j->holder;
+    bool                  has_many = j->shares_count > 0;
 
     if (!j->look.options.wants_json)
         return;
     json_open(NULL, '{');
     json_text("event", event);
     json_text("name", j->look.options.name);
-    holder_write_json(h);
+    holder_write_json(h, holder_mode(h, has_many ? j->shares : h, has_many ? j->shares_count : 1));
     look_write_shares(j->shares, j->shares_count);
     json_text("why", why);
     json_close('}');

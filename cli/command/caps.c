@@ -9,6 +9,8 @@
 #include "cli/text/json.h"
 #include "doctor/caps.h"
 
+#include <string.h>
+
 static const option_row rows[] = { CAPS_OPTION_MAP(OPTION_ROW) };
 
 const option_table caps_table = {
@@ -22,6 +24,13 @@ const option_table caps_table = {
               "another one instead.  docs/explanation/guarantees.md says what the server has to\n"
               "provide; bowline doctor checks it.\n",
 };
+
+/* "ticket":false,"ticket_why":"a lock of file: belongs to its process" */
+static void write_ability(const char *key, const char *why_not)
+{
+    json_flag(key, why_not == NULL);
+    json_text(words_of("%s_why", key).text, why_not);
+}
 
 static void write_json(const caps *c)
 {
@@ -39,10 +48,12 @@ static void write_json(const caps *c)
     json_text("wake", row->wake);
     json_text("loss", row->loss);
     json_text("crash", row->crash);
-    json_flag("period", c->has_period);
-    json_flag("shared", c->is_shared);
-    json_flag("ticket", c->why_no_ticket == NULL);
-    json_flag("election", c->why_no_election == NULL);
+    write_ability("period", c->why_no_period);
+    write_ability("shared", c->why_not_shared);
+    write_ability("change", c->why_no_change);
+    json_text("several", c->several);
+    write_ability("ticket", c->why_no_ticket);
+    write_ability("election", c->why_no_election);
     if (c->lease_ms > 0)
         json_number("lease_ms", c->lease_ms);
     json_flag("renews", c->renews);
@@ -59,6 +70,51 @@ static void write_json(const caps *c)
 static void write_line(const char *name, const char *text)
 {
     (void)printf("  %-9s %s\n", name, text);
+}
+
+/* `is`: if there is no reason why not.  `refused`: what that refuses; "": nothing is typed. */
+static void write_reason(const char *name, const char *why_not, const char *is, const char *refused)
+{
+    const char *so = refused[0] != '\0' ? ", so bowline refuses " : "";
+
+    write_line(name, why_not == NULL ? is : words_of("none: %s%s%s", why_not, so, refused).text);
+}
+
+static const char *several_words(const caps *c, bool is_in_c)
+{
+    if (strcmp(c->several, "script") == 0)
+        return "by --and: up to 32 free names are one script (each by itself with -s and "
+               "--permits), others are waited for in the order of their bytes";
+    if (strcmp(c->several, "slot") == 0)
+        return "by --and: up to 32 free names of one slot are one script (each by itself with -s "
+               "and --permits), others are waited for in the order of their bytes";
+    return is_in_c ? "by bowline_acquire_all, in C only, which waits for names in the order of "
+                     "their bytes"
+                   : "by --and: each free name by itself, others are waited for in the order of "
+                     "their bytes";
+}
+
+static void write_abilities(const caps *c)
+{
+    bool is_in_c = strcmp(c->row.engine, "thread") == 0;
+
+    write_reason("period", c->why_no_period,
+                 "the server keeps a lock taken for --once-per and --at-least",
+                 is_in_c ? "" : "--once-per and --at-least");
+    write_reason("shared", c->why_not_shared,
+                 is_in_c ? "by BOWLINE_SHARED and BOWLINE_PERMITS, in C only: bowline run cannot "
+                           "use thread:"
+                         : "by -s, and by --permits up to their limit",
+                 "-s and --permits");
+    write_reason("change", c->why_no_change,
+                 "bowline_downgrade and bowline_upgrade, in C, change the mode of a hold without "
+                 "permits",
+                 "");
+    write_line("several", several_words(c, is_in_c));
+    write_reason("ticket", c->why_no_ticket,
+                 "bowline hold --ticket passes the lock on to another client", "");
+    write_reason("election", c->why_no_election,
+                 "bowline elect runs on one host, bowline observe shows which", "");
 }
 
 static void write_text(const caps *c)
@@ -79,17 +135,7 @@ static void write_text(const caps *c)
     write_line("wake-up", row->wake_words);
     write_line("loss", row->loss_words);
     write_line("crash", row->crash_words);
-    write_line("period", c->has_period
-                             ? "the server keeps a lock taken for --once-per and --at-least"
-                             : "none: --once-per and --at-least are refused");
-    write_line("shared", c->is_shared ? "by -s, and by --permits up to their limit"
-                                      : "none: -s and --permits are refused");
-    write_line("ticket", c->why_no_ticket == NULL
-                             ? "bowline hold --ticket passes the lock on to another client"
-                             : words_of("none: %s", c->why_no_ticket).text);
-    write_line("election", c->why_no_election == NULL
-                               ? "bowline elect runs on one host, bowline observe shows which"
-                               : words_of("none: %s", c->why_no_election).text);
+    write_abilities(c);
     if (c->lease_ms == 0)
         write_line("lease", "none");
     else

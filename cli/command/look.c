@@ -83,7 +83,7 @@ void look_write_shares(const bowline_holder shares[], int count)
     json_open("holders", '[');
     for (int i = 0; i < count; i++) {
         json_open(NULL, '{');
-        holder_write_json(&shares[i]);
+        holder_write_json(&shares[i], holder_mode(&shares[i], &shares[i], 1));
         json_close('}');
     }
     json_close(']');
@@ -95,7 +95,7 @@ void look_write_json(const char *name, const bowline_holder *holder, const bowli
     json_open(NULL, '{');
     json_text("name", name);
     json_flag("held", holder->held != 0);
-    holder_write_json(holder);
+    holder_write_json(holder, holder_mode(holder, shares, count));
     look_write_shares(shares, count);
     json_close('}');
 }

@@ -98,7 +98,7 @@ static void write_json(const observer *o, const char *event, const char *why)
     json_number("time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
     if (why == NULL && o->leader.leads != 0) {
         json_text("value", o->leader.text);
-        holder_write_json(&holder);
+        holder_write_json(&holder, NULL);
     }
     json_text("why", why);
     json_close('}');

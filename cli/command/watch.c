@@ -101,7 +101,7 @@ static void write_json(const watcher *w, watch_event event, const bowline_holder
     json_text("name", w->look->options.name);
     json_number("time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
     if (holder != NULL)
-        holder_write_json(holder);
+        holder_write_json(holder, holder_mode(holder, NULL, 0));
     json_text(event == WATCH_BROKEN ? "by" : "why", why);
     json_close('}');
 }

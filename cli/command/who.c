@@ -51,8 +51,10 @@ static int who(look *l, failure *reterr)
         return -1;
     if (holder.sharers > 0 && !l->options.quiet)
         count = look_at_all(l, &all, reterr);
-    if (count >= 0)
+    if (count >= 0) {
+        holder_learn_limit(&holder, all, count);
         write_holders(l, &holder, all, count);
+    }
     free(all);
     if (count < 0)
         return -1;

@@ -171,10 +171,11 @@ static int check_nesting(job *j, failure *reterr)
     }
     if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT || imports(j))
         return 0;
+    bool  is_shared = j->options.share.mode != BOWLINE_EXCLUSIVE; /* a writer may be in between */
+    words why = words_of("bowline, pid %d, holds it around this command, so the wait %s never end",
+                         (int)holder, is_shared ? "may" : "would");
     return failed(
-        reterr, words_of("%s was not acquired", name),
-        words_of("bowline, pid %d, holds it around this command, so the wait would never end",
-                 (int)holder),
+        reterr, words_of("%s was not acquired", name), why,
         words_of("remove this inner bowline %s, or use another name; not to wait, type: bowline %s "
                  "-n ...",
                  verb_of(j), verb_of(j)));

@@ -340,6 +340,21 @@ static int read_value(const char **ret_value, const char *value, failure *reterr
     return 0;
 }
 
+static int fail_modes(failure *reterr)
+{
+    return options_fail(&run_table, reterr, words_of("-s and --permits exclude each other"),
+                        words_of("-s has no limit: give --permits alone, so that at most N run at "
+                                 "a time, or -s alone"));
+}
+
+static int take_shared(share *ret_share, failure *reterr)
+{
+    if (ret_share->mode == BOWLINE_PERMITS)
+        return fail_modes(reterr);
+    *ret_share = (share){ .mode = BOWLINE_SHARED };
+    return 0;
+}
+
 /* "2/5": two of five. */
 static int read_permits(share *ret_share, const char *value, failure *reterr)
 {
@@ -350,6 +365,8 @@ static int read_permits(share *ret_share, const char *value, failure *reterr)
     long long permits = is_pair ? strtoll(value, NULL, 10) : 0;
     long long limit   = is_pair ? strtoll(slash + 1, NULL, 10) : 0;
 
+    if (ret_share->mode == BOWLINE_SHARED)
+        return fail_modes(reterr);
     if (permits < 1 || permits > BOWLINE_PERMITS_MAX || limit < permits ||
         limit > BOWLINE_LIMIT_MAX)
         return usage_failed(reterr, words_of("--permits %s: not K/N, with K from 1 to %d and N "
@@ -387,7 +404,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
     case OPTION_AT_LEAST:
         return options_time(&o->period.at_least_ms, "period", "--at-least", value, reterr);
     case OPTION_RETRY_FAILED: o->period.retries_failed = true; break;
-    case OPTION_SHARED: o->share = (share){ .mode = BOWLINE_SHARED }; break;
+    case OPTION_SHARED: return take_shared(&o->share, reterr);
     case OPTION_PERMITS: return read_permits(&o->share, value, reterr);
     case OPTION_AND: return add_name(&o->others, value, reterr);
     case OPTION_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);

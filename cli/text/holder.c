@@ -102,16 +102,24 @@ static words permits_of(const bowline_holder *share)
                             : words_of("%u permit%s", share->permits, more);
 }
 
-/* "3", or "2, 5 permits". */
+/* One client has permits, and nobody shares them. */
+static bool is_of_one(const bowline_holder *holder)
+{
+    return holder->sharers == 1 && holder->mode == BOWLINE_PERMITS;
+}
+
+/* "3", "2, 5 permits" or, of one client with permits, "1 of 4 permits". */
 static words shared_by(const bowline_holder *holder)
 {
     words none = { .text = "" };
 
     if (holder->sharers == 0)
         return none;
-    return holder->sharers == holder->permits
-               ? words_of("%u", holder->sharers)
-               : words_of("%u, %u permits", holder->sharers, holder->permits);
+    if (is_of_one(holder))
+        return permits_of(holder);
+    if (holder->mode != BOWLINE_PERMITS)
+        return words_of("%u", holder->sharers);
+    return words_of("%u, %s", holder->sharers, permits_of(holder).text);
 }
 
 /* "18384…" */
@@ -161,7 +169,7 @@ static words part_of(const bowline_holder *holder, holder_part part, bool has_sh
     };
     words value = words_escaped(value_of(holder, part, has_short_fence).text, WORDS_MAX);
 
-    if (is_bare || value.text[0] == '\0')
+    if (is_bare || value.text[0] == '\0' || (part == HOLDER_SHARED && is_of_one(holder)))
         return value;
     return words_of("%s%s%s", around[part].before, value.text, around[part].after);
 }
@@ -268,6 +276,42 @@ void holder_table_row(char ret_row[HOLDER_ROW_MAX], const holder_table *t,
     ret_row[size] = '\0';
 }
 
+/* ---- the mode -------------------------------------------------------------------------------- */
+
+void holder_learn_limit(bowline_holder *holder, const bowline_holder shares[], int count)
+{
+    if (holder->sharers == 0 || count == 0)
+        return;
+    for (int i = 0; i < count; i++)
+        if (shares[i].mode != BOWLINE_PERMITS || shares[i].limit != shares[0].limit)
+            return;
+    holder->mode  = BOWLINE_PERMITS;
+    holder->limit = shares[0].limit;
+}
+
+/* A single permit counts as shared until its limit is known, which is together with its time. */
+static const char *mode_of_share(const bowline_holder *share)
+{
+    if (share->mode == BOWLINE_PERMITS)
+        return "permits";
+    return share->since_ms > 0 || share->foreign != 0 ? "shared" : NULL;
+}
+
+const char *holder_mode(const bowline_holder *holder, const bowline_holder shares[], int count)
+{
+    if (holder->sharers == 0)
+        return holder->held != 0 && holder->foreign == 0 ? "exclusive" : NULL;
+    if (count == 0)
+        return holder->mode == BOWLINE_PERMITS ? "permits" : NULL;
+    const char *mode = mode_of_share(&shares[0]);
+    for (int i = 1; i < count && mode != NULL; i++) {
+        const char *other = mode_of_share(&shares[i]);
+        if (other == NULL || strcmp(other, mode) != 0)
+            mode = NULL;
+    }
+    return mode;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void write_number(const char *key, int64_t number, int64_t unknown)
@@ -281,7 +325,7 @@ static void write_text(const char *key, const char *text)
     json_text(key, text[0] != '\0' ? text : NULL);
 }
 
-void holder_write_json(const bowline_holder *holder)
+void holder_write_json(const bowline_holder *holder, const char *mode)
 {
     if (holder->done != 0)
         json_flag("done", true);
@@ -293,6 +337,7 @@ void holder_write_json(const bowline_holder *holder)
         write_text("program", holder->program);
         write_number("pid", holder->pid, 0);
         write_number("command_pid", holder->command_pid, 0);
+        json_text("mode", mode);
         write_number("sharers", holder->sharers, 0);
         write_number("permits", holder->permits, 0);
         write_number("limit", holder->limit, 0);

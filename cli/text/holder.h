@@ -18,7 +18,7 @@ words holder_words(const bowline_holder *holder);
 typedef enum holder_part {
     HOLDER_PERSON = 1, /* "ann@web-2"           */
     HOLDER_PROGRAM,    /* "pg_dump (pid 4121)"  */
-    HOLDER_SHARED,     /* "shared by 3"         */
+    HOLDER_SHARED,     /* "shared by 3", or "1 of 4 permits" */
     HOLDER_HELD,       /* "held 3m12s"          */
     HOLDER_LEASE,      /* "lease 21s left"      */
     HOLDER_FENCE,      /* "fence 1838462"       */
@@ -58,5 +58,15 @@ size_t holder_table_width(const holder_table *t);
 void holder_table_row(char ret_row[HOLDER_ROW_MAX], const holder_table *t,
                       const bowline_holder *holder);
 
-/* Writes what is known as keys of the JSON object that is open, without the name. */
-void holder_write_json(const bowline_holder *holder);
+/* bowline_who does not show of how many permits those of a lock are; `shares`, all who hold it as
+ * bowline_holders shows them, do.  If all have permits of the same limit, the holder gets it. */
+void holder_learn_limit(bowline_holder *holder, const bowline_holder shares[], int count);
+
+/* "exclusive", "shared" or "permits"; NULL: not known, or clients hold it in several modes.  shares
+ * as above; without them a share is not told from a single permit.  Of one share: it itself is
+ * `shares`. */
+const char *holder_mode(const bowline_holder *holder, const bowline_holder shares[], int count);
+
+/* Writes what is known as keys of the JSON object that is open, without the name.  mode: as
+ * holder_mode. */
+void holder_write_json(const bowline_holder *holder, const char *mode);

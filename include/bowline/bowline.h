@@ -189,8 +189,8 @@ typedef struct bowline_acquire_options {
 
     /* BOWLINE_PERMITS: how many permits the hold has, 1 .. BOWLINE_PERMITS_MAX (0: 1), and how many
      * may be in use when it is granted, with its own: 1 .. BOWLINE_LIMIT_MAX.  The limit is that of
-     * the request: nothing of it is stored, so all that acquire the name give the same one.  A
-     * shared hold has one permit of any number.
+     * the request, and the lock has none of its own: all that acquire the name give the same one.
+     * A shared hold has one permit of any number.
      * All wait in one queue, in the order of arrival: a request that does not fit keeps those
      * behind it waiting, so neither writers nor requests for many permits starve.
      * The holds of a period without an exclusive one have the same fence: readers present it too,
@@ -288,9 +288,11 @@ enum { BOWLINE_NAMES_MAX = 64 }; /* of one bowline_acquire_all */
  * or release them with bowline_release_all.  Otherwise nothing is held and nothing is written.
  * Free names are acquired in one step.  If a name is busy, it waits for one after the other, in the
  * order of their bytes, and keeps the names before it, which others then wait for: keep the set
- * small, and hold it briefly.  All programs that acquire several of the same names must do it by
- * this call, with the same key= in their URLs: then they cannot wait for each other in a circle.  A
- * name that is lost meanwhile (its lease ended) is acquired again, with all others.
+ * small, and hold it briefly.  Without a wait it gives back at once the names that were free; for
+ * that moment they may be BUSY for others that do not wait.  All programs that acquire several of
+ * the same names must do it by this call, with the same key= in their URLs: then they cannot wait
+ * for each other in a circle.  A name that is lost meanwhile (its lease ended) is acquired again,
+ * with all others.
  * The statuses are those of bowline_acquire, and the text names the lock that was not acquired.
  * USAGE also: a name is there twice; once_ms or at_least_ms.  LOST: one was lost at the end of the
  * wait.  Blocks for wait_ms as bowline_acquire.  Any thread. */

@@ -126,6 +126,61 @@ def test_lock_with_timestamps_uses_the_clock_of_the_server(place):
     assert caps(place, url_of("setnx-getset"))["variant"] is None
 
 
+# ---- what a lock does not have, and why ----------------------------------------------------------
+
+CHANGES = {"thread:", "queue", "redis+cluster:"}
+REASONS = {  # of what many lack: a part of the reason
+    "period": {"thread:": "with its process", "file:": "with its process", "redlock:": "its servers have no place"},
+    "shared": {"redlock:": "each of its servers would have a queue"},
+    "change": {"file:": "a lock of file: has one mode"},
+}
+REASON = {"period": "its key has no place", "shared": "its key has room for one holder", "change": "exclusive holds only"}
+
+
+def row_of(place, name, url):
+    return re.search(rf"^  {name} +(.+)$", place.bowline("caps", url).stdout, re.M).group(1)
+
+
+@pytest.mark.parametrize("lock", sorted(glance()))
+def test_what_a_lock_does_not_have_has_a_reason(place, lock):
+    answer = caps(place, url_of(lock))
+    for name in ("period", "shared", "change", "ticket", "election"):
+        why, row = answer[f"{name}_why"], row_of(place, name, url_of(lock))
+        assert answer[name] == (why is None)
+        assert row.startswith(f"none: {why}") != answer[name]
+        if why and name in REASON:
+            assert REASONS[name].get(lock, REASON[name]) in why
+
+
+@pytest.mark.parametrize("lock", sorted(glance()))
+def test_caps_says_whether_a_hold_can_change_its_mode(place, lock):
+    assert caps(place, url_of(lock))["change"] == (lock in CHANGES)
+
+
+def test_mode_is_kept_with_sync_and_changed_with_sticky(place):
+    assert row_of(place, "change", "redis://host.invalid?sync=1") == "none: with sync= a hold keeps its mode"
+    assert caps(place, "redis://host.invalid?sync=1")["shared"]
+    assert caps(place, "redis://host.invalid?sticky=1s")["change"]
+
+
+@pytest.mark.parametrize("lock", sorted(glance()))
+def test_caps_says_how_several_names_are_acquired(place, lock):
+    answer, row = caps(place, url_of(lock))["several"], row_of(place, "several", url_of(lock))
+    assert answer == {"queue": "script", "redis+cluster:": "slot"}.get(lock, "each")
+    assert ("one script" in row) == (answer != "each")
+    assert row.startswith("by bowline_acquire_all, in C only" if lock == "thread:" else "by --and: ")
+    assert "the order of their bytes" in row
+
+
+def test_locks_of_threads_are_said_to_be_shared_in_c_only(place):
+    """bowline run cannot use them at all."""
+    rows = [row_of(place, name, "thread:") for name in ("period", "shared", "several")]
+    assert [" -s" in row or "--" in row for row in rows] == [False] * 3
+    assert "in C only" in rows[1]
+    done = place.run("-s", "--url", "thread:", "job", "true")
+    assert (done.returncode, "thread: cannot lock for a command" in done.stderr) == (125, True)
+
+
 # ---- the lock of the URL -------------------------------------------------------------------------
 
 
@@ -227,6 +282,27 @@ def test_crash_costs_what_caps_says(place, redis, lock):
         assert said == "lease"
         stamp = redis.cli("get", key)
         assert 0 < int(redis.cli("ttl", key)) <= 20 or stamp.isdigit()
+
+
+@pytest.mark.parametrize("lock", ["file:", *PROTOCOLS])
+def test_what_is_refused_is_what_caps_says(place, redis, lock):
+    url = f"file:{place.locks}" if lock == "file:" else url_of(lock, redis.url)
+    said = caps(place, url)
+    for name, words in (("shared", ["-s"]), ("shared", ["--permits", "1/2"]), ("period", ["--once-per", "1s"])):
+        done = place.run("-n", "--url", url, *words, "job", "true")
+        assert (done.returncode == 0) == said[name], done.stderr
+
+
+@pytest.mark.parametrize("lock, words", [("queue", []), ("queue", ["-s"]), ("queue", ["--permits", "1/2"]), ("token", [])])
+def test_free_names_are_one_script_where_caps_says_so(place, redis, lock, words):
+    """The script takes the key of the counter, and two keys of each name."""
+    url = url_of(lock, redis.url)
+    redis.cli("config", "set", "slowlog-log-slower-than", "0")
+    redis.cli("config", "set", "slowlog-max-len", "1000")
+    redis.cli("slowlog", "reset")
+    assert place.run("--url", url, *words, "--and", "b", "--and", "c", "a", "true").returncode == 0
+    is_script = "\n7\nbowline:f\nbowline:{a}\n" in redis.cli("slowlog", "get", "1000")
+    assert is_script == (caps(place, url)["several"] == "script" and not words)
 
 
 # ---- a wrong table is detected ------------------------------------------------------------------

@@ -73,6 +73,57 @@ def test_who_shows_the_command_without_its_arguments(place, store, name):
     assert place.bowline("who", "-q", name).returncode == 1
 
 
+def shown(place, name):
+    """The line of bowline who without the name, the holder and what changes with time, and its JSON."""
+    parts = place.bowline("who", name).stdout.splitlines()[0].split("  ")[3:]
+    told = json.loads(place.bowline("who", "--json", name).stdout)
+    return [part for part in parts if not re.match("held |lease |fence ", part)], told
+
+
+def test_mode_of_a_holder_is_shown(place, store, name):
+    """A single permit looks like a share until its limit is known, so its mode is left out until then."""
+    for words, mode, line, numbers in [
+        ([], "exclusive", [], {}),
+        (["-s"], "shared", ["shared by 1"], {"sharers": 1, "permits": 1}),
+        (["--permits", "1/4"], "permits", ["1 of 4 permits"], {"sharers": 1, "permits": 1, "limit": 4}),
+        (["--permits", "3/4"], "permits", ["3 of 4 permits"], {"sharers": 1, "permits": 3, "limit": 4}),
+    ]:
+        holder = place.hold(name, *words)
+        place.wait_for("its mode", lambda: shown(place, name)[1].get("mode"))
+        parts, told = shown(place, name)
+        assert (parts, told["mode"]) == (line, mode)
+        assert {key: told[key] for key in ("sharers", "permits", "limit") if key in told} == numbers
+        assert [share["mode"] for share in told.get("holders", [])] == ([mode] if words else [])
+        place.let_go(holder)
+
+
+@pytest.mark.parametrize(
+    "others, mode, line",
+    [
+        (["--permits", "2/4"], "permits", "shared by 2, 3 of 4 permits"),
+        (["--permits", "2/5"], "permits", "shared by 2, 3 permits"),
+        (["-s"], None, "shared by 2"),
+    ],
+)
+def test_mode_and_limit_of_several_holders_are_shown_if_all_have_the_same(place, store, name, others, mode, line):
+    holders = [place.hold(name, "--permits", "1/4"), place.hold(name, *others)]
+    place.wait_for("their modes", lambda: all("mode" in share for share in shown(place, name)[1]["holders"]))
+    parts, told = shown(place, name)
+    assert (parts, told.get("mode")) == ([line], mode)
+    assert told.get("limit") == (4 if line.endswith("of 4 permits") else None)
+    for holder in holders:
+        place.let_go(holder)
+
+
+def test_list_says_permits_where_it_knows(place, store, name):
+    """It does not ask for limits: a single permit has no mode."""
+    for words, mode, line in [([], "exclusive", ""), (["-s"], None, "shared by 1"), (["--permits", "2/4"], "permits", "2 permits")]:
+        holder = place.hold(name, *words)
+        assert json.loads(place.bowline("ls", "--json", name).stdout).get("mode") == mode
+        assert f"  {line}" in place.bowline("ls", name).stdout
+        place.let_go(holder)
+
+
 def test_watch_shows_each_change(place, store, name):
     watch = Watch(place, name)
     assert "user" not in watch.next("free")

@@ -462,6 +462,16 @@ def test_a_run_that_would_wait_for_itself_is_refused(place, redis, engine):
     assert not place.path("ran").exists()
 
 
+@pytest.mark.parametrize("words", [["-s"], ["--permits", "1/2"]], ids=" ".join)
+def test_shared_run_that_a_writer_could_keep_waiting_is_refused(place, words):
+    """With -n it shares the lock with the outer one."""
+    program = os.environ["BOWLINE"]
+    done = place.run(*words, "outer", program, "run", *words, "outer", "touch", "ran")
+    assert done.returncode == 125 and "around this command, so the wait may never end" in done.stderr
+    assert not place.path("ran").exists()
+    assert place.run(*words, "outer", program, "run", "-n", *words, "outer", "sh", "-c", "exit 6").returncode == 6
+
+
 def test_same_name_in_another_store_is_another_lock(place, redis):
     program = os.environ["BOWLINE"]
     for url in (f"file:{place.locks}", f"{redis.url}?key=mine:%25s"):

@@ -305,11 +305,57 @@ static void compare_process(const check_hold *hold)
                    (ends - check.restarted_at) / SIM_MS);
 }
 
+static bool has_such_share(const check_hold *hold, const check_hold *other)
+{
+    return other->process == hold->process && other->share.weight == hold->share.weight &&
+           relies(other);
+}
+
+/* A claim does not say which share is its own.  So a process has as many shares that end as late as
+ * this claim, or later, as it has such claims. */
+static void compare_share(const check_hold *hold)
+{
+    unsigned          count, relied = 0, are_kept = 0;
+    const check_kept *shares  = check.rules.shares(hold->name, &count);
+    int64_t           ends    = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
+    int64_t           most_ns = 0;
+
+    for (const check_hold *other = check.holds[hold->name]; other != NULL; other = other->next)
+        relied += has_such_share(hold, other) && other->until >= hold->until;
+    for (unsigned i = 0; shares != NULL && i < count; i++) {
+        const check_kept *share = &shares[i];
+        bool              is_own =
+            (share->process == 0 || share->process == sim_process_number(hold->process)) &&
+            (share->weight == 0 || share->weight == hold->share.weight);
+        are_kept += is_own && share->left_ns >= ends - sim_now();
+        most_ns = is_own && share->left_ns > most_ns ? share->left_ns : most_ns;
+    }
+    if (shares != NULL && ends != SIM_NEVER && relied > are_kept)
+        check_fail("share: lock %u, %s relies on %u shares of %u for %" PRId64
+                   " us, and the servers keep %u for so long, one for %" PRId64 " us",
+                   hold->name, sim_process_name(hold->process), relied, hold->share.weight,
+                   (ends - sim_now()) / SIM_US, are_kept, most_ns / SIM_US);
+}
+
+void check_shares(unsigned name)
+{
+    if (check.rules.left_ns == NULL || !check_is_name_calm(name, sim_now()))
+        return;
+    for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
+        if (hold->share.weight > 0 && relies(hold))
+            compare_share(hold);
+    }
+}
+
 /* The hold has another end. */
 static void compare_lease(const check_hold *hold)
 {
     if (check.rules.left_ns == NULL || !relies(hold) || !check_is_name_calm(hold->name, sim_now()))
         return;
+    if (hold->share.weight > 0) {
+        check_shares(hold->name);
+        return;
+    }
     int64_t left_ns = check.rules.left_ns(hold->name);
     int64_t ends    = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
 

@@ -10,6 +10,13 @@
 #include "sim/kernel/process.h"
 #include "sim/load/calm.h"
 
+/* A share of a lock that the servers keep. */
+typedef struct check_kept {
+    unsigned process; /* its number; 0: not known */
+    unsigned weight;  /* in permits; 0: not known */
+    int64_t  left_ns; /* by the clock of the world */
+} check_kept;
+
 /* What the world promises.  A server that loses what it acknowledged breaks mutual exclusion, as
  * docs/explanation/guarantees.md says. */
 typedef struct check_rules {
@@ -33,6 +40,10 @@ typedef struct check_rules {
     /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: no
      * process relies on it for longer.  NULL: that is not known. */
     int64_t (*left_ns)(unsigned name);
+
+    /* The same for each of those that share the lock; NULL: servers are down.  The result is valid
+     * until the next call. */
+    const check_kept *(*shares)(unsigned name, unsigned *ret_count);
 
     /* The effects of a fault are over so long after it; SIM_NEVER: the network itself is slow. */
     int64_t grace_ns;
@@ -106,6 +117,8 @@ bool check_relies(const sim_process *process);
 /* A client closes; whether one has closed since that time. */
 void check_closes(void);
 bool check_has_closed(int64_t since);
+/* No process relies on a share for longer than the servers keep it. */
+void check_shares(unsigned name);
 /* So for all holds of a process that was killed. */
 void check_killed(const sim_process *process);
 

@@ -418,7 +418,7 @@ static void begin(const sim_plan *plan)
         sim_left_begin(w.servers, plan);
     if (rules.grace_ns != SIM_NEVER && plan->length_ms <= LOOKS_MAX_MS)
         sim_connections_begin(plan, process_of);
-    if (plan->clients[0].load.share_limit > 0)
+    if (plan->clients[0].load.shares.limit > 0)
         sim_gates_begin(w.servers, plan);
     sim_picture_run(plan, CLIENT_HOST, process_of);
     if (plan->servers.topology == SIM_SENTINEL)

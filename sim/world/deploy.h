@@ -102,8 +102,7 @@ void sim_deploy_each_value(sim_deploy *deploy,
                                          uint64_t value),
                            void *arg);
 
-/* What a server has; NULL: it does not run, or it is none with data.  The time is that of its clock.
- */
+/* What a server has; NULL: it does not run, or it is none with data.  ret_now_ms: by its clock. */
 const model_dataset *sim_deploy_data(const sim_deploy *deploy, unsigned server, bool *ret_replica,
                                      int64_t *ret_now_ms);
 

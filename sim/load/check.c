@@ -15,14 +15,6 @@ enum {
     LOOK_MS          = 20,
 };
 
-typedef enum check_class { CHECK_SEVERE, CHECK_MILD, CHECK_CLASSES } check_class;
-
-/* The faults of a class that can disturb a client. */
-typedef struct check_faults {
-    unsigned present;
-    int64_t  ended_at; /* the last one */
-} check_faults;
-
 struct check_hold {
     check_hold  *next;
     unsigned     name;
@@ -68,27 +60,24 @@ typedef struct check_first {
 } check_first;
 
 static struct {
-    check_rules  rules;
-    check_wait  *waits;
-    check_hold  *holds[CHECK_NAMES_MAX];
-    check_fence  fences[CHECK_NAMES_MAX]; /* the greatest of each name */
-    check_first  firsts[CHECK_NAMES_MAX];
-    int64_t      looked_at; /* at the first waiters */
-    check_faults faults[CHECK_CLASSES][CHECK_CLIENTS_MAX + 1];
-    check_faults name_faults[CHECK_NAMES_MAX];
-    int64_t      passed_until[CHECK_NAMES_MAX];
-    int64_t      restarted_at;
-    int64_t      closed_at;
-    int64_t      silent_since;
-    uint64_t     grants;
-    char         failure[512]; /* "": none */
+    check_rules rules;
+    check_wait *waits;
+    check_hold *holds[CHECK_NAMES_MAX];
+    check_fence fences[CHECK_NAMES_MAX]; /* the greatest of each name */
+    check_first firsts[CHECK_NAMES_MAX];
+    int64_t     looked_at; /* at the first waiters */
+    int64_t     passed_until[CHECK_NAMES_MAX];
+    int64_t     restarted_at;
+    int64_t     closed_at;
+    uint64_t    grants;
+    char        failure[512]; /* "": none */
 } check;
 
 void check_begin(check_rules rules)
 {
     memset(&check, 0, sizeof check);
-    check.rules        = rules;
-    check.silent_since = SIM_NEVER;
+    check.rules = rules;
+    check_calm_begin(rules.grace_ns);
 }
 
 static void forget(check_wait *wait)
@@ -132,27 +121,6 @@ uint64_t check_grants(void)
     return check.grants;
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
-
-static void count_fault(check_faults *faults, bool begins)
-{
-    if (begins)
-        faults->present++;
-    else
-        faults->present--;
-    faults->ended_at = sim_now();
-}
-
-void check_fault(unsigned client, bool is_mild, bool begins)
-{
-    count_fault(&check.faults[is_mild ? CHECK_MILD : CHECK_SEVERE][client], begins);
-}
-
-void check_fault_of_name(unsigned name, bool begins)
-{
-    count_fault(&check.name_faults[name], begins);
-}
-
 bool check_excludes(void)
 {
     return check.rules.excludes;
@@ -161,47 +129,6 @@ bool check_excludes(void)
 void check_restart(void)
 {
     check.restarted_at = sim_now();
-}
-
-void check_server(bool answers)
-{
-    if (answers)
-        check.silent_since = SIM_NEVER;
-    else if (check.silent_since == SIM_NEVER)
-        check.silent_since = sim_now();
-}
-
-int64_t check_silent_since(void)
-{
-    return check.silent_since;
-}
-
-static bool is_over(const check_faults *faults, int64_t since)
-{
-    return faults->present == 0 && since - faults->ended_at >= check.rules.grace_ns;
-}
-
-bool check_is_name_calm(unsigned name, int64_t since)
-{
-    for (unsigned i = 0; i < CHECK_NAMES_MAX; i++) {
-        const check_faults *faults = &check.name_faults[i];
-        if ((name == i || name == CHECK_EVERY_NAME) && faults->ended_at != 0 &&
-            !is_over(faults, since))
-            return false;
-    }
-    return true;
-}
-
-bool check_is_calm(unsigned client, int64_t since, bool mild)
-{
-    if (check.rules.grace_ns == SIM_NEVER)
-        return false;
-    for (check_class class = CHECK_SEVERE; class <= (mild ? CHECK_MILD : CHECK_SEVERE); class ++) {
-        const check_faults *faults = check.faults[class];
-        if (!is_over(&faults[client], since) || !is_over(&faults[CHECK_EVERY_CLIENT], since))
-            return false;
-    }
-    return true;
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */
@@ -378,11 +305,57 @@ static void compare_process(const check_hold *hold)
                    (ends - check.restarted_at) / SIM_MS);
 }
 
+static bool has_such_share(const check_hold *hold, const check_hold *other)
+{
+    return other->process == hold->process && other->share.weight == hold->share.weight &&
+           relies(other);
+}
+
+/* A claim does not say which share is its own.  So a process has as many shares that end as late as
+ * this claim, or later, as it has such claims. */
+static void compare_share(const check_hold *hold)
+{
+    unsigned          count, relied = 0, are_kept = 0;
+    const check_kept *shares  = check.rules.shares(hold->name, &count);
+    int64_t           ends    = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
+    int64_t           most_ns = 0;
+
+    for (const check_hold *other = check.holds[hold->name]; other != NULL; other = other->next)
+        relied += has_such_share(hold, other) && other->until >= hold->until;
+    for (unsigned i = 0; shares != NULL && i < count; i++) {
+        const check_kept *share = &shares[i];
+        bool              is_own =
+            (share->process == 0 || share->process == sim_process_number(hold->process)) &&
+            (share->weight == 0 || share->weight == hold->share.weight);
+        are_kept += is_own && share->left_ns >= ends - sim_now();
+        most_ns = is_own && share->left_ns > most_ns ? share->left_ns : most_ns;
+    }
+    if (shares != NULL && ends != SIM_NEVER && relied > are_kept)
+        check_fail("share: lock %u, %s relies on %u shares of %u for %" PRId64
+                   " us, and the servers keep %u for so long, one for %" PRId64 " us",
+                   hold->name, sim_process_name(hold->process), relied, hold->share.weight,
+                   (ends - sim_now()) / SIM_US, are_kept, most_ns / SIM_US);
+}
+
+void check_shares(unsigned name)
+{
+    if (check.rules.left_ns == NULL || !check_is_name_calm(name, sim_now()))
+        return;
+    for (const check_hold *hold = check.holds[name]; hold != NULL; hold = hold->next) {
+        if (hold->share.weight > 0 && relies(hold))
+            compare_share(hold);
+    }
+}
+
 /* The hold has another end. */
 static void compare_lease(const check_hold *hold)
 {
     if (check.rules.left_ns == NULL || !relies(hold) || !check_is_name_calm(hold->name, sim_now()))
         return;
+    if (hold->share.weight > 0) {
+        check_shares(hold->name);
+        return;
+    }
     int64_t left_ns = check.rules.left_ns(hold->name);
     int64_t ends    = sim_clock_when(hold->process, SIM_CLOCK_BOOT, hold->until);
 

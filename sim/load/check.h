@@ -8,14 +8,14 @@
 #pragma once
 
 #include "sim/kernel/process.h"
+#include "sim/load/calm.h"
 
-enum {
-    CHECK_NAMES_MAX    = 16,
-    CHECK_CLIENTS_MAX  = 8,
-    CHECK_EVERY_CLIENT = CHECK_CLIENTS_MAX,
-    CHECK_NO_NAME      = CHECK_NAMES_MAX,
-    CHECK_EVERY_NAME
-};
+/* A share of a lock that the servers keep. */
+typedef struct check_kept {
+    unsigned process; /* its number; 0: not known */
+    unsigned weight;  /* in permits; 0: not known */
+    int64_t  left_ns; /* by the clock of the world */
+} check_kept;
 
 /* What the world promises.  A server that loses what it acknowledged breaks mutual exclusion, as
  * docs/explanation/guarantees.md says. */
@@ -40,6 +40,10 @@ typedef struct check_rules {
     /* For so long the servers keep the lock, in nanoseconds of the world, or SIM_NEVER: no
      * process relies on it for longer.  NULL: that is not known. */
     int64_t (*left_ns)(unsigned name);
+
+    /* The same for each of those that share the lock; NULL: servers are down.  The result is valid
+     * until the next call. */
+    const check_kept *(*shares)(unsigned name, unsigned *ret_count);
 
     /* The effects of a fault are over so long after it; SIM_NEVER: the network itself is slow. */
     int64_t grace_ns;
@@ -67,30 +71,11 @@ typedef struct check_left {
 void check_begin(check_rules rules);
 void check_end(void);
 
-/* ---- faults ---------------------------------------------------------------------------------- */
-
-/* A fault begins or ends.  It disturbs one client, or CHECK_EVERY_CLIENT.  A mild one breaks
- * connections, and the client can connect again at once: no hold is lost. */
-void check_fault(unsigned client, bool is_mild, bool begins);
-
-/* The same for one lock: others have taken its key away, or its use is forbidden. */
-void check_fault_of_name(unsigned name, bool begins);
-/* Of one lock, of none, or of all. */
-bool check_is_name_calm(unsigned name, int64_t since);
-
 /* Two processes never hold the same lock. */
 bool check_excludes(void);
 
 /* The server dies.  When it is started again, what it had granted is renewed no more. */
 void check_restart(void);
-
-/* The only server answers, or it does not.  Since when it does not; SIM_NEVER: it does. */
-void    check_server(bool answers);
-int64_t check_silent_since(void);
-
-/* Nothing has disturbed the client since that time of the world, and for the grace before; `mild`:
- * a mild fault counts too. */
-bool check_is_calm(unsigned client, int64_t since, bool mild);
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
@@ -132,6 +117,8 @@ bool check_relies(const sim_process *process);
 /* A client closes; whether one has closed since that time. */
 void check_closes(void);
 bool check_has_closed(int64_t since);
+/* No process relies on a share for longer than the servers keep it. */
+void check_shares(unsigned name);
 /* So for all holds of a process that was killed. */
 void check_killed(const sim_process *process);
 

@@ -81,7 +81,7 @@ static void check_leader(load_program *program, const bowline_leader *leader, co
     const char *name  = sim_process_name(program->process);
     uint64_t    fence = leader->text[0] == 'F' ? strtoull(leader->text + 1, NULL, 10) : 0;
 
-    if (fence != leader->fence && !(program->plan.share_limit > 0 && fence < leader->fence))
+    if (fence != leader->fence && !(program->plan.shares.limit > 0 && fence < leader->fence))
         check_fail("leader: %s: lock %u is led with fence %" PRIu64 ", and the text is %s", name,
                    call->name, leader->fence, leader->text);
     for (unsigned i = 0; i < ENDED_MAX && check_excludes(); i++) {

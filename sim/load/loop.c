@@ -151,10 +151,10 @@ static void begin_acquire(loop *c, activity *a)
     a->name        = (unsigned)load_draw(c->program, c->program->plan.names);
     a->max_hold_ms = options.max_hold_ms;
     a->next_at     = cancel_at(c, 16, 3000);
+    a->share       = load_draw_share(c->program, a->name, &options);
     begin_call(c, a, "bowline_acquire", options.wait_ms);
     load_period_options(c->program, a->name, &options, &a->call);
-    a->share = load_draw_share(c->program, a->name, &options);
-    a->wait  = check_waits(a->name, c->program->process, a->share, options.wait_ms);
+    a->wait = check_waits(a->name, c->program->process, a->share, options.wait_ms);
     if (has_begun(c, a, ACTIVITY_ACQUIRING,
                   bowline_acquire_start(&a->op, c->program->client, load_lock_name(a->name),
                                         &options, &error),
@@ -260,7 +260,7 @@ static void begin_announce(loop *c, activity *a)
 /* Of an exclusive hold, or of one that any number share. */
 static bool may_change(const loop *c, const activity *a)
 {
-    return c->program->plan.share_limit > 0 && a->share.limit == 0 &&
+    return c->program->plan.shares.limit > 0 && a->share.limit == 0 &&
            !load_has_period(c->program, a->name);
 }
 

@@ -18,6 +18,12 @@ enum {
 /* Part of the password in each URL that has one. */
 #define LOAD_SECRET "sim-secret"
 
+/* How its acquires share their locks: see shares.h. */
+typedef struct load_shares {
+    uint32_t limit; /* of the permits of each name; 0: all are exclusive */
+    bool     is_crowd;
+} load_shares;
+
 /* What the program does. */
 typedef struct load_plan {
     const char *url; /* borrowed */
@@ -37,14 +43,14 @@ typedef struct load_plan {
     unsigned    closes_in; /* one activity of so many closes the client; 0: never */
     int64_t     fork_ms;   /* it forks a child so long after its start; 0: never */
     int64_t     ticket_ms; /* holds are passed on, and it looks for tickets so often; 0: never */
-    int64_t  ticket_break; /* connections break so many ns after an import begins; 0: they do not */
-    int64_t  period_ms;    /* of some names: see periods.h; 0: none */
-    uint32_t share_limit;  /* of the permits of each name: see shares.h; 0: all are exclusive */
-    bool     is_beside;    /* others take these names with another protocol */
-    bool     no_renewal;   /* every second hold is kept to its end */
-    bool     has_breaks;   /* holds are broken */
-    bool     elects;       /* holds announce that they lead, and it observes: elections.h */
-    bool     takes_several; /* acquires several names at once; a program with threads */
+    int64_t ticket_break;  /* connections break so many ns after an import begins; 0: they do not */
+    int64_t period_ms;     /* of some names: see periods.h; 0: none */
+    load_shares shares;
+    bool        is_beside;     /* others take these names with another protocol */
+    bool        no_renewal;    /* every second hold is kept to its end */
+    bool        has_breaks;    /* holds are broken */
+    bool        elects;        /* holds announce that they lead, and it observes: elections.h */
+    bool        takes_several; /* acquires several names at once; a program with threads */
 } load_plan;
 
 typedef struct load_counts {

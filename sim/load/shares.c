@@ -11,8 +11,15 @@ static const struct {
     unsigned shared;
 } often[KINDS] = { { 3, 4 }, { 2, 8 }, { 1, 0 } };
 
+bool load_is_crowd(const load_program *program)
+{
+    return program->plan.shares.is_crowd;
+}
+
 static unsigned draw_mode(load_program *program, unsigned name)
 {
+    if (load_is_crowd(program))
+        return BOWLINE_PERMITS;
     unsigned kind  = name % KINDS;
     uint64_t drawn = load_draw(program, TENTHS);
 
@@ -24,18 +31,22 @@ static unsigned draw_mode(load_program *program, unsigned name)
 /* One permit as often as several. */
 static uint32_t draw_permits(load_program *program)
 {
-    return load_draw(program, 2) == 0 ? 1
-                                      : 1 + (uint32_t)load_draw(program, program->plan.share_limit);
+    return load_draw(program, 2) == 0
+               ? 1
+               : 1 + (uint32_t)load_draw(program, program->plan.shares.limit);
 }
 
 check_share load_draw_share(load_program *program, unsigned name, bowline_acquire_options *options)
 {
-    if (program->plan.share_limit == 0 || load_has_period(program, name))
+    if (program->plan.shares.limit == 0 || load_has_period(program, name))
         return (check_share){ .weight = 0 };
     options->mode = draw_mode(program, name);
     if (options->mode == BOWLINE_PERMITS) {
         options->permits = draw_permits(program);
-        options->limit   = program->plan.share_limit;
+        options->limit   = program->plan.shares.limit;
+    }
+    if (load_is_crowd(program) && options->wait_ms != BOWLINE_NO_WAIT) {
+        options->wait_ms = BOWLINE_FOREVER;
     }
     return (check_share){
         .weight = options->mode == BOWLINE_EXCLUSIVE ? 0
@@ -49,7 +60,7 @@ check_share load_draw_share(load_program *program, unsigned name, bowline_acquir
 
 bool load_asks_for_all(load_program *program)
 {
-    return program->plan.share_limit > 0 && load_draw(program, 2) == 0;
+    return program->plan.shares.limit > 0 && load_draw(program, 2) == 0;
 }
 
 /* The permits of all; those whose limit is known were granted when they fitted. */

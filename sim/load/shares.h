@@ -8,6 +8,9 @@
 
 #include "sim/load/program.h"
 
+/* A crowd: all want permits of one lock, and wait for as long as it takes. */
+bool load_is_crowd(const load_program *program);
+
 /* Draws how an acquire of the name shares the lock: with nobody in a world without shares, and for
  * a name with a period. */
 check_share load_draw_share(load_program *program, unsigned name, bowline_acquire_options *options);

@@ -38,5 +38,15 @@ size_t model_dataset_keys(const model_dataset *dataset);
  * they were not deleted.  The callback changes nothing. */
 void model_dataset_each(const model_dataset *dataset,
                         void (*visit)(void *arg, const model_key_info *info), void *arg);
+/* A key of any database, also one whose time is over.  False: there is none. */
+bool model_dataset_find(const model_dataset *dataset, const char *key, model_key_info *ret_info);
+/* The members of a sorted set, in the order of their scores; none if the key is none. */
+void model_dataset_each_member(const model_dataset *dataset, const char *key,
+                               void (*visit)(void *arg, const char *member, size_t size,
+                                             double score),
+                               void *arg);
+/* A field of a hash, borrowed.  NULL: there is none. */
+const char *model_dataset_field(const model_dataset *dataset, const char *key, const char *field,
+                                size_t *ret_size);
 /* One line for each key, with its value.  The caller frees it with free(). */
 char *model_dataset_dump(const model_dataset *dataset);

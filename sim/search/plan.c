@@ -48,6 +48,9 @@ enum {
     PERIOD_MIN_MS   = 300,
     PERIOD_MAX_MS   = 20000,
     SHARE_LIMIT_MAX = 6,
+    CROWD_LEASE_MS  = 3000,
+    CROWD_HOLD_MS   = 1200000,
+    CROWD_PAUSE_MS  = 8000,
 
     WAITED_MAX_MS = 240000, /* by all that wait for a lock with a period, one after the other */
 };
@@ -539,6 +542,40 @@ static void draw_periods(sim_plan *plan)
         plan->clients[i].load.period_ms = period_ms;
 }
 
+/* All want permits of one lock and keep them for long, so its gate stays open for minutes without a
+ * release.  The first client is killed early: its permits end, and make room for a waiter.
+ * The others begin at times that differ, so that the check knows the first waiter. */
+static void make_crowd(sim_plan *plan, uint64_t *seed)
+{
+    unsigned others = plan->clients_count - 1;
+    uint32_t limit  = (uint32_t)between(seed, 2, SHARE_LIMIT_MAX);
+
+    for (unsigned i = 0; i < plan->clients_count; i++) {
+        load_plan *load   = &plan->clients[i].load;
+        load->shares      = (load_shares){ .limit = limit, .is_crowd = true };
+        load->names       = 1;
+        load->threads     = 0;
+        load->activities  = i == 0 ? 1 : 1 + limit / others;
+        load->pause_ms    = i == 0 ? 1 : CROWD_PAUSE_MS;
+        load->hold_ms     = CROWD_HOLD_MS;
+        load->max_hold_ms = 0;
+        load->closes_in   = 0;
+        load->ticket_ms   = 0;
+        load->period_ms   = 0;
+        load->step_ms     = 0;
+        load->no_renewal  = false;
+        if (load->lease_ms > CROWD_LEASE_MS)
+            load->lease_ms = CROWD_LEASE_MS;
+        load->reply_ms = load->lease_ms / 3;
+    }
+    plan->has_breaks = false;
+    make_quiet(plan);
+    plan_fault *fault = add_fault(plan, FAULT_CLIENT_KILLED, seed);
+    fault->target     = 0;
+    fault->at_ms      = CROWD_PAUSE_MS;
+    fault->length_ms  = 1000;
+}
+
 /* Likewise.  All clients have a protocol that shares. */
 static void draw_shares(sim_plan *plan)
 {
@@ -549,7 +586,9 @@ static void draw_shares(sim_plan *plan)
     for (unsigned i = 0; i < plan->clients_count; i++)
         may = may && plan->clients[i].has_fence;
     for (unsigned i = 0; may && i < plan->clients_count; i++)
-        plan->clients[i].load.share_limit = limit;
+        plan->clients[i].load.shares.limit = limit;
+    if (may && plan->clients_count > 1 && draw(&dice, 2) == 0 && plan->length_ms <= QUIET_MAX_MS)
+        make_crowd(plan, &dice);
 }
 
 /* Likewise.  Programs with threads do it, and the others of their world feel it. */

@@ -25,11 +25,12 @@ void sim_plan_print(const sim_plan *plan, FILE *out)
             out,
             "client %u: %s, %u activities, %u names, pause %" PRId64 " ms, hold %" PRId64
             " ms, lease %" PRIu32 " ms, closes 1/%u, fork %" PRId64 " ms, tickets %" PRId64
-            " ms, period %" PRId64 " ms, permits of %" PRIu32 "%s%s, rate %" PRId32 " ppm\n",
+            " ms, period %" PRId64 " ms, permits of %" PRIu32 "%s%s%s, rate %" PRId32 " ppm\n",
             i, c->url, c->load.activities, c->load.names, c->load.pause_ms, c->load.hold_ms,
             c->load.lease_ms, c->load.closes_in, c->load.fork_ms, c->load.ticket_ms,
-            c->load.period_ms, c->load.share_limit, c->load.takes_several ? ", several names" : "",
-            c->load.elects ? ", elections" : "", c->rate_ppm);
+            c->load.period_ms, c->load.shares.limit, c->load.shares.is_crowd ? ", a crowd" : "",
+            c->load.takes_several ? ", several names" : "", c->load.elects ? ", elections" : "",
+            c->rate_ppm);
     }
     for (unsigned i = 0; i < plan->faults_count; i++) {
         const plan_fault *f = &plan->faults[i];

@@ -9,6 +9,7 @@
 #include "sim/load/tickets.h"
 #include "sim/search/connections.h"
 #include "sim/search/epoch.h"
+#include "sim/search/gates.h"
 #include "sim/search/left.h"
 #include "sim/search/picture.h"
 
@@ -396,8 +397,10 @@ static void begin(const sim_plan *plan)
     sim_process_on_end(process_ended);
     sim_clock_on_change(sim_descriptors_clock_changed);
     check_rules rules = sim_plan_rules(plan);
-    if (sim_plan_copies(plan) > 0)
+    if (sim_plan_copies(plan) > 0) {
         rules.left_ns = left_ns;
+        rules.shares  = sim_gates_shares;
+    }
     check_begin(rules);
     load_tickets_begin();
     load_periods_begin();
@@ -415,6 +418,8 @@ static void begin(const sim_plan *plan)
         sim_left_begin(w.servers, plan);
     if (rules.grace_ns != SIM_NEVER && plan->length_ms <= LOOKS_MAX_MS)
         sim_connections_begin(plan, process_of);
+    if (plan->clients[0].load.shares.limit > 0)
+        sim_gates_begin(w.servers, plan);
     sim_picture_run(plan, CLIENT_HOST, process_of);
     if (plan->servers.topology == SIM_SENTINEL)
         sim_epoch_begin(w.servers, sim_deploy_count(&servers), plan->clients_count, process_of);

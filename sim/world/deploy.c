@@ -394,6 +394,18 @@ void sim_deploy_each_value(sim_deploy *deploy,
     }
 }
 
+const model_dataset *sim_deploy_data(const sim_deploy *deploy, unsigned server, bool *ret_replica,
+                                     int64_t *ret_now_ms)
+{
+    const sim_node *node = deploy->nodes[server];
+
+    if (server >= data_servers(&deploy->plan) || sim_node_server(node) == NULL)
+        return NULL;
+    *ret_replica = is_replica(deploy, server);
+    *ret_now_ms  = sim_node_wall_us(node) / 1000;
+    return model_server_dataset(sim_node_server(node));
+}
+
 typedef struct key_search {
     const char *key;
     int64_t     now_ms;

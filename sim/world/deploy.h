@@ -102,6 +102,10 @@ void sim_deploy_each_value(sim_deploy *deploy,
                                          uint64_t value),
                            void *arg);
 
+/* What a server has; NULL: it does not run, or it is none with data.  ret_now_ms: by its clock. */
+const model_dataset *sim_deploy_data(const sim_deploy *deploy, unsigned server, bool *ret_replica,
+                                     int64_t *ret_now_ms);
+
 /* For so long `least` of the servers with data have the key, by their clocks: nanoseconds.
  * SIM_NEVER: it has no end, or servers are down. */
 int64_t sim_deploy_key_left_ns(sim_deploy *deploy, const char *key, unsigned least);

@@ -165,6 +165,21 @@ uint64_t model_hash(const char *bytes, size_t size)
     return hash;
 }
 
+static model_key_info info_of(model_text key, const model_value *value, unsigned database)
+{
+    bool is_string = value->type == MODEL_STRING;
+
+    return (model_key_info){
+        .key        = key.at,
+        .size       = key.size,
+        .type       = model_type_name(value->type),
+        .value      = is_string ? value->as.string.at : NULL,
+        .value_size = is_string ? value->as.string.size : 0,
+        .expires_ms = value->expires_ms,
+        .database   = database,
+    };
+}
+
 void model_dataset_each(const model_dataset *dataset,
                         void (*visit)(void *arg, const model_key_info *info), void *arg)
 {
@@ -172,21 +187,64 @@ void model_dataset_each(const model_dataset *dataset,
         size_t       at = 0;
         model_entry *entry;
         while ((entry = model_table_next(&dataset->keys[database], &at)) != NULL) {
-            const model_value *value = entry->value;
-            model_key_info     info  = {
-                     .key        = entry->key,
-                     .size       = entry->size,
-                     .type       = model_type_name(value->type),
-                     .expires_ms = value->expires_ms,
-                     .database   = database,
-            };
-            if (value->type == MODEL_STRING) {
-                info.value      = value->as.string.at;
-                info.value_size = value->as.string.size;
-            }
+            model_key_info info =
+                info_of((model_text){ entry->key, entry->size }, entry->value, database);
             visit(arg, &info);
         }
     }
+}
+
+/* In any database; NULL: there is none. */
+static const model_value *find_anywhere(const model_dataset *dataset, const char *key,
+                                        unsigned *ret_database)
+{
+    for (unsigned database = 0; database < MODEL_DATABASES; database++) {
+        const model_value *value = model_store_find(dataset, database, model_text_of(key));
+        *ret_database            = database;
+        if (value != NULL)
+            return value;
+    }
+    return NULL;
+}
+
+bool model_dataset_find(const model_dataset *dataset, const char *key, model_key_info *ret_info)
+{
+    unsigned           database;
+    const model_value *value = find_anywhere(dataset, key, &database);
+
+    if (value != NULL)
+        *ret_info = info_of(model_text_of(key), value, database);
+    return value != NULL;
+}
+
+void model_dataset_each_member(const model_dataset *dataset, const char *key,
+                               void (*visit)(void *arg, const char *member, size_t size,
+                                             double score),
+                               void *arg)
+{
+    unsigned           database;
+    const model_value *zset = find_anywhere(dataset, key, &database);
+    size_t count = zset != NULL && zset->type == MODEL_ZSET ? model_value_count(zset) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const model_member *member = &zset->as.zset.members[i];
+        visit(arg, member->name.at, member->name.size, member->score);
+    }
+}
+
+const char *model_dataset_field(const model_dataset *dataset, const char *key, const char *field,
+                                size_t *ret_size)
+{
+    unsigned           database;
+    const model_value *hash = find_anywhere(dataset, key, &database);
+    const model_bytes *text = hash != NULL && hash->type == MODEL_HASH
+                                  ? model_hash_get(hash, model_text_of(field))
+                                  : NULL;
+
+    if (text == NULL)
+        return NULL;
+    *ret_size = text->size;
+    return text->at;
 }
 
 /* ---- the dump -------------------------------------------------------------------------------- */

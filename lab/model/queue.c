@@ -426,7 +426,7 @@ static void wait_in_queue(script *s, int64_t ticket, int64_t fence, bool renews)
     bwl_queue_wait(s, (uint64_t)ticket, how, !bwl_model_exists(s->r, BWL_MODEL_LOCK), renews);
 }
 
-/* Behind other waiters a JOIN leaves the expiry of Q and B to their heartbeats, unless it is near. */
+/* Behind other waiters a JOIN leaves the expiry of Q and B to heartbeats, unless it is near. */
 static bool join_renews(const script *s, unsigned waiters)
 {
     return s->q->is_old || waiters == 0 ||

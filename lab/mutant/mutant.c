@@ -259,6 +259,17 @@ EVENT(timer_joins_event)
     queue_event(m, request, ev, fx);
 }
 
+EVENT(only_listens_event)
+{
+    const bwl_queue_mutant_state *m     = state;
+    bool                          waits = m->inner.phase == BWL_QUEUE_QUEUED;
+
+    if (ev->kind == BWL_ALARM && waits && m->inner.in_flight.tag == 0)
+        bwl_wake_at(fx, BWL_NEVER);
+    else
+        queue_event(state, request, ev, fx);
+}
+
 COMMAND(joins_again_command)
 {
     const bwl_queue_mutant_state *m = state;
@@ -317,6 +328,7 @@ COMMAND(still_shares_command)
 
 QUEUE_MUTANT(from_push, queue_command, from_push_event);
 QUEUE_MUTANT(timer_joins, queue_command, timer_joins_event);
+QUEUE_MUTANT(only_listens, queue_command, only_listens_event);
 QUEUE_MUTANT(joins_again, joins_again_command, queue_event);
 QUEUE_MUTANT(new_ticket, new_ticket_command, queue_event);
 QUEUE_MUTANT(just_loses, just_loses_command, queue_event);

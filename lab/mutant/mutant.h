@@ -31,6 +31,7 @@ extern const bwl_protocol bwl_fenced;
 /* Of `queue`. */
 extern const bwl_protocol bwl_mutant_from_push;    /* counts a grant's TTL from the push */
 extern const bwl_protocol bwl_mutant_timer_joins;  /* joins again instead of a heartbeat */
+extern const bwl_protocol bwl_mutant_only_listens; /* sends no heartbeats */
 extern const bwl_protocol bwl_mutant_joins_again;  /* no reply: joins again */
 extern const bwl_protocol bwl_mutant_new_ticket;   /* joins again with a new ticket */
 extern const bwl_protocol bwl_mutant_just_loses;   /* does not release what it has lost */

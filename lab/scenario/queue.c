@@ -32,8 +32,7 @@ enum {
 
 #define QUEUE_BUT(INVARIANT) \
     OF(queue), .invariants = INVARIANTS_QUEUE & ~(unsigned)BWL_INVARIANT_##INVARIANT
-#define QUEUE_ENDLESS OF(queue), .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS, ENDLESS
-#define QUEUE_FENCE   OF(queue), .invariants = BWL_INVARIANT_FENCE
+#define QUEUE_FENCE OF(queue), .invariants = BWL_INVARIANT_FENCE
 
 /* The server restarts with all its data, and clients that reconnect notice. */
 #define KEEPS_ALL .server.has_run_id = true, .server.keeps_all = true

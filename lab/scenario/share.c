@@ -33,6 +33,10 @@
 #define OF_LONG_QUEUE \
     OF_QUEUE, .terms = { .lease_ms = 3000, .answer_ms = 1500 }, .extend_ms = 2000, .wait_ms = 4500
 
+/* Another program writes over a gate: the list of those who share stays until its expiry. */
+#define SHARES_FORGET \
+    OF(queue), .invariants = INVARIANTS_FORGETS & ~(unsigned)BWL_INVARIANT_CLEAN_END
+
 /* The first client is of an earlier version. */
 #define OLD_FIRST .queue.old_of = 1u << 0
 
@@ -52,8 +56,10 @@ static const bwl_scenario table[] = {
         EXTEND_BY_CALLER(1)),
     ROW("share-noscript", "the server has lost its script cache, or is busy", OF_QUEUE,
         SHARES(X, S), NOSCRIPT(1), DENIAL(1), CANCEL(1)),
-    ROW("share-borrower", "another program takes the lock while it is free", OF_QUEUE, SHARES(X, S),
-        SLOW(1), BORROWER(1), CANCEL(1)),
+    ROW("share-borrower", "another program takes the lock while it is free, and a push is lost",
+        OF_QUEUE, SHARES(X, S), SLOW(1), BORROWER(1), LOST_PUSH(1), CANCEL(1)),
+    ROW("share-foreign", "another program overwrites the key", SHARES_FORGET, SHARES(X, S), SLOW(1),
+        FOREIGN_LOCK(1), LOST_PUSH(1), CANCEL(1)),
     ROW("share-readers", "two readers: a connection breaks, a caller cancels or extends", OF_QUEUE,
         SHARES(S, S), LOSS(1), CANCEL(1), EXTEND_BY_CALLER(1)),
     ROW("share-three-crash", "a writer and two readers: one of them dies", OF_QUEUE,
@@ -91,8 +97,9 @@ static const bwl_scenario table[] = {
         SHARES(X, S), LOSS(2), CRASH(1)),
     ROW("share-extend-loss", "... a connection breaks, a caller cancels or extends", OF_QUEUE,
         SHARES(X, S), LOSS(1), CANCEL(1), EXTEND_BY_CALLER(1)),
-    ROW("share-old", "a writer of an earlier version, and a reader: a connection breaks", OF_QUEUE,
-        SHARES(X, S), OLD_FIRST, LOSS(1)),
+    ROW("share-old",
+        "a writer of an earlier version: a connection breaks, a push is lost, a caller cancels",
+        OF_QUEUE, SHARES(X, S), OLD_FIRST, LOSS(1), LOST_PUSH(1), CANCEL(1)),
     ROW("share-old-slow", "... and everything is late, or a push is lost", OF_QUEUE, SHARES(X, S),
         OLD_FIRST, SLOW(1), LOST_PUSH(1)),
     ROW("share-old-three", "... with two readers: the first lets in the second", OF(queue),
@@ -114,8 +121,10 @@ static const bwl_scenario table[] = {
         CANCEL(1), EXTEND_BY_CALLER(1), DOWNGRADE(1), UPGRADE(1)),
     ROW("share-change-denial", "... and the server is busy, or has lost its script cache", OF_QUEUE,
         SHARES(X, S), DENIAL(1), NOSCRIPT(1), DOWNGRADE(1), UPGRADE(1)),
-    ROW("share-change-crash", "... and a client dies", OF_QUEUE, SHARES(X, S), CRASH(1),
-        DOWNGRADE(1), UPGRADE(1), .is_vast = true),
+    ROW("share-change-crash", "... and a client dies, or a connection breaks", OF_QUEUE,
+        SHARES(X, S), LOSS(1), CRASH(1), DOWNGRADE(1), UPGRADE(1), .is_vast = true),
+    ROW("share-change-crash-loss", "... while nobody renews: every state", OF_QUEUE, SHARES(X, S),
+        .never_renews = true, LOSS(1), CRASH(1), DOWNGRADE(1), UPGRADE(1)),
     ROW("share-upgrade", "two readers want the lock alone: a connection breaks", OF_QUEUE,
         SHARES(S, S), LOSS(1), UPGRADE(2)),
     ROW("share-upgrade-late", "... and the old connection is not ended", OF_QUEUE, SHARES(S, S),
@@ -124,6 +133,24 @@ static const bwl_scenario table[] = {
         SHARES_OF_THREE(X, S, S), DOWNGRADE(1)),
     ROW("share-upgrade-three", "three readers, and one wants the lock alone", OF_QUEUE,
         SHARES_OF_THREE(S, S, S), UPGRADE(1)),
+    /* ---- endless rounds ---------------------------------------------------------------------- */
+    ROW("share-for-ever", "a writer and a reader, endless rounds: every call can end",
+        QUEUE_ENDLESS, SHARES(X, S)),
+    ROW("share-for-ever-loss", "... a connection breaks", QUEUE_ENDLESS, SHARES(X, S), LOSS(1)),
+    ROW("share-for-ever-push", "... a push is lost, a waiter is passed over, a caller cancels",
+        QUEUE_ENDLESS, SHARES(X, S), LOST_PUSH(1), SILENCE(1), CANCEL(1)),
+    ROW("share-for-ever-crash", "... a client dies, a caller cancels, and nobody renews",
+        QUEUE_ENDLESS, SHARES(X, S), .never_renews = true, CRASH(1), CANCEL(1)),
+    ROW("share-for-ever-crash-push", "... and a push is lost", QUEUE_ENDLESS, SHARES(X, S),
+        .never_renews = true, CRASH(1), CANCEL(1), LOST_PUSH(1)),
+    ROW("share-for-ever-old", "... the writer is of an earlier version, and a connection breaks",
+        QUEUE_ENDLESS, SHARES(X, S), OLD_FIRST, LOSS(1), CANCEL(1)),
+    ROW("share-for-ever-change", "... a holder lets others in, or wants the lock alone",
+        QUEUE_ENDLESS, SHARES(X, S), DOWNGRADE(1), UPGRADE(1)),
+    ROW("share-for-ever-three", "... two readers, and nobody renews", QUEUE_ENDLESS,
+        SHARES_OF_THREE(X, S, S), .never_renews = true),
+    ROW("share-for-ever-permits", "one of two permits, and both, in endless rounds", QUEUE_ENDLESS,
+        SHARES(P, D), LOST_PUSH(1), SILENCE(1), CANCEL(1)),
     /* ---- what it cannot give ----------------------------------------------------------------- */
     ROW("share-limit-old-cancel",
         "a waiter of an earlier version cancels: those behind it wait for their heartbeat",
@@ -155,6 +182,9 @@ static const bwl_scenario table[] = {
         OF(mutant_from_push), SHARES(X, S), SLOW(1), BREAKS_ONLY(HONEST, 10)),
     ROW("share-mutant-still-shares", "who was upgraded renews as one that shares",
         OF(mutant_still_shares), SHARES(S, S), UPGRADE(1), BREAKS_ONLY(ONE_HOLDER, 12)),
+    ROW("share-mutant-only-listens", "a waiter sends no heartbeat, and its push is lost",
+        OF(mutant_only_listens), SHARES(X, S), .wait_ms = BWL_NEVER, .never_renews = true,
+        LOST_PUSH(1), BREAKS_ONLY(ENDS, 8)),
 };
 
 const bwl_scenario_table bwl_scenarios_of_share = { table, sizeof table / sizeof table[0] };

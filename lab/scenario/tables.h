@@ -93,6 +93,9 @@ enum {
 #define OF_QUEUE      OF(queue), .invariants = INVARIANTS_QUEUE
 #define QUEUE_FORGETS OF(queue), .invariants = INVARIANTS_FORGETS
 
+/* ... with those that are checked backwards too. */
+#define QUEUE_ENDLESS OF(queue), .invariants = INVARIANTS_QUEUE | BWL_INVARIANTS_BACKWARDS, ENDLESS
+
 /* The tables; table.c has their order. */
 typedef struct bwl_scenario_table {
     const bwl_scenario *list;

@@ -511,7 +511,7 @@ FAULTS = {
     "downgrade-renewal": Fault(
         "a downgrade ends the renewal", downgraded_is_renewed, "Redisson #4217", {"Redisson": "3.17.0"},
         "A writer that goes on as a reader loses the lock one lease later.",
-        "no downgrade", ["downgrade_lets_in_the_readers_at_the_head_and_no_writer"],
+        "no downgrade", ["downgraded_hold_is_renewed_past_its_lease"],
     ),
     "queued-writer": Fault(
         "a queued writer enters after a downgrade", queued_writer, "CURATOR-276, CURATOR-621", {"Curator": "5.4.0"},

@@ -292,7 +292,7 @@ enum { BOWLINE_NAMES_MAX = 64 }; /* of one bowline_acquire_all */
  * that moment they may be BUSY for others that do not wait.  All programs that acquire several of
  * the same names must do it by this call, with the same key= in their URLs: then they cannot wait
  * for each other in a circle.  A name that is lost meanwhile (its lease ended) is acquired again,
- * with all others.
+ * with all others.  max_hold counts from when all are held.
  * The statuses are those of bowline_acquire, and the text names the lock that was not acquired.
  * USAGE also: a name is there twice; once_ms or at_least_ms.  LOST: one was lost at the end of the
  * wait.  Blocks for wait_ms as bowline_acquire.  Any thread. */

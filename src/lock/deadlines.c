@@ -43,3 +43,12 @@ bwl_command bwl_hold_release_command(const bwl_hold *h, bwl_ms now)
                           .rests   = true,
                           .rest_ms = bwl_ms_max(left_ms + bwl_drift_ms(passed_ms), 0) };
 }
+
+void bwl_hold_limit(bwl_hold *h, bwl_ms max_hold_ms, bwl_ms now)
+{
+    assert(bwl_hold_is_held(h) && h->ends_at == BWL_NEVER);
+    h->terms.max_hold_ms = max_hold_ms;
+    h->ends_at           = bwl_ms_add(now, max_hold_ms);
+    h->until             = bwl_ms_min(h->until, h->ends_at);
+    h->timer_at          = bwl_ms_min(h->timer_at, h->until);
+}

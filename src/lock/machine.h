@@ -139,6 +139,10 @@ void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_m
 void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *fresh, bwl_moment at,
                     bwl_ms wait_deadline, bwl_effects *fx);
 
+/* Only while held, of a hold without a max_hold: one begins now.  The owner's alarm must come at
+ * `until` at the latest. */
+void bwl_hold_limit(bwl_hold *h, bwl_ms max_hold_ms, bwl_ms now);
+
 /* Only while held: the hold is over without a release, for another client to adopt.  No command is
  * sent any more; one that is in flight can only extend this token.  There is no outcome. */
 void bwl_hold_give_up(bwl_hold *h);

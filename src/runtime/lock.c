@@ -495,6 +495,14 @@ void bwl_lock_change(bwl_lock *lock, bwl_operation *operation, bwl_change kind)
     bwl_lock_unpin(&lock->base);
 }
 
+void bwl_lock_limit(bwl_lock *lock, bwl_ms max_hold_ms)
+{
+    bwl_hold *hold = &lock->base.hold;
+
+    bwl_hold_limit(hold, max_hold_ms, bwl_shard_now(lock->shard));
+    bwl_loop_set_timer(&lock->shard->loop, &lock->timer, bwl_ms_min(lock->timer.at, hold->until));
+}
+
 /* The caller has dropped a lost hold: deletes what is left of it in the store. */
 static void delete_leftover(bwl_lock *lock)
 {

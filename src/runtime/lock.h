@@ -121,6 +121,10 @@ void bwl_lock_let_go(bwl_lock *lock);
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
 void bwl_lock_change(bwl_lock *lock, bwl_operation *operation, bwl_change kind);
+
+/* Of a held lock without a max_hold: one begins now. */
+void bwl_lock_limit(bwl_lock *lock, bwl_ms max_hold_ms);
+
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);

@@ -18,7 +18,8 @@ struct bwl_several {
     bwl_operation *whole;
     bwl_lock      *anchor; /* of `whole`: it is never acquired, and lends its timer */
     bwl_shard     *shard;
-    bwl_terms      terms;
+    bwl_terms      terms; /* of each lock: without a max_hold */
+    bwl_ms         max_hold_ms;
     bwl_ms         wait_ms;
     bwl_ms         until; /* end of the wait */
     bwl_fault      fault; /* status OK: none */
@@ -155,6 +156,14 @@ static void part_failed(bwl_several *s, part *p, bwl_ms now)
     end(s, kind, p);
 }
 
+/* The caller's max_hold begins when all are held: one that began earlier could end each time before
+ * the last lock is there. */
+static void limit_all(bwl_several *s)
+{
+    for (size_t i = 0; s->max_hold_ms != BWL_NEVER && i < s->count; i++)
+        bwl_lock_limit(s->parts[i].lock, s->max_hold_ms);
+}
+
 /* Nothing is in flight. */
 static void step(bwl_several *s)
 {
@@ -168,6 +177,7 @@ static void step(bwl_several *s)
     while (held < s->count && is_held(&s->parts[held], now))
         held++;
     if (held == s->count) {
+        limit_all(s);
         if (keep(s))
             end(s, BWL_HELD, NULL);
         return;
@@ -231,13 +241,15 @@ int bwl_several_new(bwl_several **ret_several, bwl_operation *whole, bwl_shard *
     anchor->user          = s;
     *whole =
         (bwl_operation){ .lock = anchor, .verb = BWL_ACQUIRE, .completion.result = BWL_PENDING };
-    s->whole     = whole;
-    s->anchor    = anchor;
-    s->shard     = shard;
-    s->terms     = *terms;
-    s->wait_ms   = wait_ms;
-    s->count     = count;
-    *ret_several = s;
+    s->whole             = whole;
+    s->anchor            = anchor;
+    s->shard             = shard;
+    s->terms             = *terms;
+    s->wait_ms           = wait_ms;
+    s->count             = count;
+    s->max_hold_ms       = terms->max_hold_ms;
+    s->terms.max_hold_ms = BWL_NEVER;
+    *ret_several         = s;
     return BWL_OK;
 }
 

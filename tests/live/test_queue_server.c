@@ -6,6 +6,7 @@
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -284,6 +285,64 @@ TEST(free_names_are_acquired_by_one_script)
             assert_int_not_equal(bowline_hold_fence(holds[i]), bowline_hold_fence(holds[i - 1]));
         assert_status(BOWLINE_OK, bowline_release_all(holds, NAMES, &error), &error);
     }
+}
+
+static long ttl_of(const char *name)
+{
+    return atol(server_ask(redis, "PTTL bowline:{%s}", name));
+}
+
+static void await_renewal(const char *name)
+{
+    long before;
+    long left = ttl_of(name);
+
+    do {
+        assert_true(left > 0);
+        before = left;
+        sleep_ms(1);
+        left = ttl_of(name);
+    } while (left <= before);
+}
+
+static void *run_to_its_end(void *op)
+{
+    while (bowline_operation_wait(op, 60000, NULL) == BOWLINE_TIMEOUT)
+        continue;
+    return NULL;
+}
+
+/* It is shorter than the wait: if it began with the first name, that one would be lost each time. */
+TEST(max_hold_of_several_names_begins_when_all_are_held)
+{
+    static const char *const names[] = { "a", "b" };
+    bowline_client          *other   = must_open(url);
+    bowline_client          *brief   = must_open_url("%s?lease=300ms", redis->tcp_url);
+    bowline_hold            *held    = must_acquire(other, "b");
+    bowline_acquire_options  options = BOWLINE_ACQUIRE_INIT;
+    bowline_hold            *holds[2];
+    bowline_operation       *op;
+    pthread_t                thread;
+
+    options.wait_ms     = BOWLINE_FOREVER;
+    options.max_hold_ms = 50;
+    assert_status(BOWLINE_OK, bowline_acquire_all_start(&op, brief, names, 2, &options, NULL),
+                  NULL);
+    assert_int_equal(pthread_create(&thread, NULL, run_to_its_end, op), 0);
+    assert_true(queue_await_size(redis, "b", 1));
+    for (int i = 0; i < 3; i++) /* the renewal thread renews it after a third of the lease */
+        await_renewal("a");
+    must_release(held);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_status(BOWLINE_OK, bowline_acquire_all_finish(holds, op, NULL), NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_true(bowline_hold_left_ms(holds[i]) <= 50);
+        while (bowline_hold_left_ms(holds[i]) > 0)
+            sleep_ms(1);
+        assert_status(BOWLINE_LOST, bowline_release(holds[i], NULL), NULL);
+    }
+    bowline_close(brief);
+    bowline_close(other);
 }
 
 /* The server has lost what was published, and ends the connections. */

@@ -179,7 +179,7 @@ static int64_t server_now(void)
 }
 
 /* The renewal thread of the client makes the share end later than `end`. */
-static void await_renewal_past(share s, int64_t end, const bowline_hold *hold)
+static void await_renewal_past(share s, int64_t end, bowline_hold *hold)
 {
     while (end_of(s) <= end && bowline_hold_left_ms(hold) > 0)
         sleep_ms(1);

@@ -107,7 +107,7 @@ help:
 	@echo 'make torture-tests   the same for every test program (20 minutes)'
 	@echo 'make soak            processes that share locks, under random faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
-	@echo 'make explore         every state of every scenario of the lab (four minutes)'
+	@echo 'make explore         the states of every scenario of the lab (six minutes)'
 	@echo 'make model           the models of the lab beside a real server, with many more sequences than make test'
 	@echo 'make simulate        the library in simulated worlds: thousands of hours (five minutes; SEEDS=1..9)'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
@@ -281,7 +281,7 @@ model: deps
 		--timeout-multiplier 10 model_words model_queue model_batch; \
 	tools/count-tests $(BUILD)/meson-logs/model.json
 
-# Every state of every scenario; `make test` has a budget for the large ones.
+# The states of every scenario, with a larger budget than `make test`.
 explore: all
 	@tools/explore $(BUILD)
 

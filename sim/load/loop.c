@@ -9,7 +9,6 @@
 #include "sim/load/tickets.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum { IMPORT_MS = 300 /* the loop is blocked meanwhile */ };
 
@@ -264,7 +263,6 @@ static bool may_change(const loop *c, const activity *a)
            !load_has_period(c->program, a->name);
 }
 
-/* With replicas no hold changes its mode. */
 static void begin_change(loop *c, activity *a)
 {
     bowline_error error   = { 0 };
@@ -272,7 +270,7 @@ static void begin_change(loop *c, activity *a)
 
     c->program->counts->extends++;
     begin_call(c, a, is_down ? "bowline_downgrade" : "bowline_upgrade", 0);
-    a->call.also = strstr(c->program->plan.url, "sync=") != NULL ? BOWLINE_UNSUPPORTED : 0;
+    a->call.also = load_changes_modes(c->program) ? 0 : BOWLINE_UNSUPPORTED;
     if (is_down && a->claim != NULL) /* now: time may pass within the call */
         check_counts_as(a->claim, 1, 0);
     int status = is_down ? bowline_downgrade_start(&a->op, a->hold, &error)

@@ -2,6 +2,8 @@
 
 #include "sim/load/periods.h"
 
+#include <string.h>
+
 /* In tenths, by the kind of a name: so often its acquires are exclusive, or shared; the others want
  * permits. */
 enum { KINDS = 3, TENTHS = 10 };
@@ -84,6 +86,11 @@ static unsigned count_permits(const load_call *call, const bowline_holder all[],
         check_fail("holders: lock %u is listed with %u permits, %u at most", call->name, limited,
                    limit);
     return permits;
+}
+
+bool load_changes_modes(const load_program *program)
+{
+    return strstr(program->plan.url, "sync=") == NULL;
 }
 
 void load_check_holders(const load_program *program, const load_call *call,

@@ -15,6 +15,9 @@ bool load_is_crowd(const load_program *program);
  * a name with a period. */
 check_share load_draw_share(load_program *program, unsigned name, bowline_acquire_options *options);
 
+/* False with replicas: a hold keeps its mode. */
+bool load_changes_modes(const load_program *program);
+
 enum { LOAD_HOLDERS_MAX = 64 };
 
 /* Draws whether a query is one for all holders: never in a world without shares. */

@@ -98,7 +98,7 @@ typedef struct bwl_engine_view {
     const struct bwl_election *election; /* NULL: no holder can announce anything */
 } bwl_engine_view;
 
-/* How a lock is passed on to another client. */
+/* How a lock is passed on to another client, or to another lock of this one. */
 typedef struct bwl_passing {
     /* Why a lock of this protocol cannot be passed on; NULL: it can.  See bwl_why_not_passed. */
     const char *(*why_not)(const bwl_protocol *protocol, const bwl_compat_rules *rules);
@@ -110,6 +110,10 @@ typedef struct bwl_passing {
      * `passed`.  USAGE: it is of another protocol or place; NOMEM. */
     int (*adopt)(bwl_engine_lock *lock, const bwl_passed_hold *passed, const char **ret_token,
                  bwl_fault *fault);
+
+    /* What the engine knows of the held lock `from` is from now on about `to`: a lock of the same
+     * name, prepared and not used yet.  forget(from) follows. */
+    void (*hand_over)(bwl_engine_lock *from, bwl_engine_lock *to);
 } bwl_passing;
 
 /* The end of a hold of another client. */
@@ -161,10 +165,6 @@ typedef struct bwl_engine {
 
     /* Frees the engine's part of a lock that is closed, or whose client is closing. */
     void (*forget)(bwl_engine_lock *lock);
-
-    /* What the engine knows of the held lock `from` is from now on about `to`: a lock of the same
-     * name, prepared and not used yet.  forget(from) follows.  NULL: nothing. */
-    void (*hand_over)(bwl_engine_lock *from, bwl_engine_lock *to);
 
     /* Withdraws the latest command of the lock's machine if it was not written yet: completes it as
      * NOT_SENT and sets the lock's error text.  NULL: the engine queues no commands. */

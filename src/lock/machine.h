@@ -133,24 +133,9 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
 void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms wait_deadline,
                       bwl_effects *fx);
 
-/* The same for a lock that another client has held with `previous_token`, and has given up to this
- * one by bwl_hold_give_up.  LOST: the store does not have that token any more, or another client
- * has adopted it.  Attempts are repeated only while the store cannot be reached. */
-void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *fresh, bwl_moment at,
-                    bwl_ms wait_deadline, bwl_effects *fx);
-
 /* Only while held, of a hold without a max_hold: one begins now.  The owner's alarm must come at
  * `until` at the latest. */
 void bwl_hold_limit(bwl_hold *h, bwl_ms max_hold_ms, bwl_ms now);
-
-/* Only while held: the hold is over without a release, for another client to adopt.  No command is
- * sent any more; one that is in flight can only extend this token.  There is no outcome. */
-void bwl_hold_give_up(bwl_hold *h);
-
-/* Both are held, `from` in the store for `to`: `to` goes on in the place of `from`, which is given
- * up.  It keeps its own lease, fence and end of max_hold.  There is no outcome.  A reply to a
- * command of `from` counts no more, so its renewal is due at once. */
-void bwl_hold_move(bwl_hold *to, bwl_hold *from);
 
 /* Only while held, and only if the protocol extends: sets the lease to lease_ms from now.  The
  * outcome is HELD, LOST, or another one that does not change the hold. */

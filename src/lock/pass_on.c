@@ -1,15 +1,7 @@
 /*
- * pass_on.c -- a hold that goes from one client to another: given up by one, adopted by the other.
- * Or from one lock to another of the same client.
- *
- *      HELD --give up--> OVER             nothing is sent: the store keeps the token and its lease
- *      IDLE --adopt--> ACQUIRING --> HELD the store replaces that token by a new one, once
- *
- * The store compares the token, so of two clients that adopt the same hold one is LOST.  What the
- * first client has sent before it gave up can only extend or release its own token: before the
- * adoption that changes nothing, or makes the adoption LOST; after it, it does nothing.
+ * pass_on.c -- see pass_on.h.
  */
-#include "lock/machine.h"
+#include "lock/pass_on.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "runtime/lock.h"
+#include "lock/pass_on.h"
 #include "protocol/format/token.h"
 #include "core/text.h"
 #include "base/clock.h"

@@ -159,8 +159,9 @@ void bwl_lock_adopt(bwl_lock *lock, bwl_operation *operation, const char *token,
  * handle. */
 void bwl_lock_give_up(bwl_lock *lock);
 
-/* Both are held, `from` in the store, and have no operation; the engine of `from` has prepared
- * `lock`.  `lock` has that hold from now on; `from` ends as with bwl_lock_give_up. */
+/* Both are held, `from` in the store, and have no operation; the engine of `from`, which passes
+ * locks on, has prepared `lock`.  `lock` has that hold from now on; `from` ends as with
+ * bwl_lock_give_up. */
 void bwl_lock_take_hold(bwl_lock *lock, bwl_lock *from);
 
 /* Waits for the end, and cancels the operation if the wait fails.  As bwl_loop_wait. */

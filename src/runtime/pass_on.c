@@ -3,6 +3,7 @@
  * of this client: lock/pass_on.c.
  */
 #include "runtime/lock.h"
+#include "lock/pass_on.h"
 
 /* Its hold is over. */
 static void end(bwl_lock *lock)
@@ -27,8 +28,7 @@ void bwl_lock_take_hold(bwl_lock *lock, bwl_lock *from)
     lock->reads_wall      = from->reads_wall;
     lock->base.latest_tag = from->base.latest_tag;
     lock->base.why        = from->base.why;
-    if (lock->engine->hand_over != NULL)
-        lock->engine->hand_over(&from->base, &lock->base);
+    lock->engine->passing->hand_over(&from->base, &lock->base);
     bwl_hold_move(&lock->base.hold, &from->base.hold);
     lock->time_is_up_at = BWL_NEVER;
     bwl_loop_set_timer(&lock->shard->loop, &lock->timer, lock->shard->host.latest);

@@ -312,7 +312,7 @@ static void *run_to_its_end(void *op)
     return NULL;
 }
 
-/* It is shorter than the wait: if it began with the first name, that one would be lost each time. */
+/* It is shorter than the wait: if it began with the first name, it would be lost each time. */
 TEST(max_hold_of_several_names_begins_when_all_are_held)
 {
     static const char *const names[] = { "a", "b" };

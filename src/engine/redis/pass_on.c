@@ -1,5 +1,6 @@
 /*
- * pass_on.c -- a lock that is passed on to another client: lock/pass_on.c.
+ * pass_on.c -- a lock that is passed on to another client, or to another lock of this one:
+ * lock/pass_on.h.
  *
  * The value of `queue` has the session of its client and the token of its attempt, that of `token`
  * the token alone.  The client that adopts the lock writes its own value in place of this one.
@@ -102,4 +103,19 @@ static int adopt(bwl_engine_lock *lock, const bwl_passed_hold *passed, const cha
     return BWL_OK;
 }
 
-const bwl_passing bwl_redis_passing = { .why_not = why_not, .pass = pass, .adopt = adopt };
+/* Not whether it is watched: nobody else of this client is about to use the hold. */
+static void hand_over(bwl_engine_lock *from, bwl_engine_lock *to)
+{
+    bwl_redis_lock *former = from->part;
+    bwl_redis_lock *part   = to->part;
+
+    part->route            = former->route;
+    part->is_alone         = former->is_alone;
+    part->shown            = former->shown;
+    former->shown.token[0] = '\0'; /* it is not hidden when `from` ends */
+    former->is_watched     = false;
+}
+
+const bwl_passing bwl_redis_passing = {
+    .why_not = why_not, .pass = pass, .adopt = adopt, .hand_over = hand_over
+};

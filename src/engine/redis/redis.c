@@ -95,19 +95,6 @@ static void forget(bwl_engine_lock *lock)
     free(part->passed);
 }
 
-/* Not whether it is watched: nobody else of this client is about to use the hold. */
-static void hand_over(bwl_engine_lock *from, bwl_engine_lock *to)
-{
-    bwl_redis_lock *former = from->part;
-    bwl_redis_lock *part   = to->part;
-
-    part->route            = former->route;
-    part->is_alone         = former->is_alone;
-    part->shown            = former->shown;
-    former->shown.token[0] = '\0'; /* it is not hidden when `from` ends */
-    former->is_watched     = false;
-}
-
 /* False: this machine's clock is wrong by decades.  Other clients would steal the lock at once, or
  * never. */
 static bool can_be_written(const bwl_engine_lock *lock, const bwl_send *send)
@@ -473,11 +460,11 @@ const bwl_session_owner *bwl_redis_owner(bwl_redis_topology topology)
 #define REDIS_ENGINE(scheme_)                                                                     \
     .scheme = (scheme_), .url_prefix = scheme_ "://", .has_lease = true, .open = bwl_redis_open,  \
     .share = bwl_redis_share, .close = bwl_redis_close, .prepare = prepare, .send = send_command, \
-    .forget = forget, .hand_over = hand_over, .withdraw = withdraw, .woken = woken,               \
-    .flush = flush, .connect = start_connecting, .view.look = bwl_redis_holder_query,             \
-    .view.who = bwl_redis_who, .view.look_at_all = bwl_redis_look_at_all,                         \
-    .view.who_nth = bwl_redis_who_nth, .view.list = bwl_redis_list,                               \
-    .view.command = bwl_redis_show_command, .lock_size = sizeof(bwl_redis_lock)
+    .forget = forget, .withdraw = withdraw, .woken = woken, .flush = flush,                       \
+    .connect = start_connecting, .view.look = bwl_redis_holder_query, .view.who = bwl_redis_who,  \
+    .view.look_at_all = bwl_redis_look_at_all, .view.who_nth = bwl_redis_who_nth,                 \
+    .view.list = bwl_redis_list, .view.command = bwl_redis_show_command,                          \
+    .lock_size = sizeof(bwl_redis_lock)
 
 #define BREAKING_ENGINE(scheme_)                                                                \
     REDIS_ENGINE(scheme_), .kind = BWL_ENGINE_REDIS, .protocol = &bwl_queue, .await = await,    \

@@ -56,6 +56,7 @@ typedef struct budget {
     uint8_t failures;
     uint8_t ticks;
     uint8_t wants; /* of other clients */
+    uint8_t departures;
 } budget;
 
 typedef struct caller {

@@ -4,9 +4,9 @@
  *
  * The machines are the production code (machine.c, local_waiter.c, local_group.c).  The store
  * follows local_group.h: its hold is granted, extended, refused, lost or silent, and it ends by
- * itself.  Each event costs a part of a budget: rounds of each caller, cancels, extensions, losses,
- * failed replies, steps of the clock.  The test tries all orders of events, and skips a world that
- * it has seen.
+ * itself.  A caller may leave with it.  Each event costs a part of a budget: rounds of each caller,
+ * cancels, extensions, losses, failed replies, departures, steps of the clock.  The test tries all
+ * orders of events, and skips a world that it has seen.
  *
  * Invariants, after every step:
  *
@@ -30,6 +30,7 @@
 #include "tests/lib/suite.h"
 
 #include "local_group_world.h"
+#include "lock/pass_on.h"
 #include "protocol/local_lock.h"
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -46,7 +47,8 @@ typedef enum transition_kind {
     RENEW,
     TICK,
     WANT,
-    CONFIRM
+    CONFIRM,
+    DEPART
 } transition_kind;
 
 typedef struct transition {
@@ -75,6 +77,8 @@ static unsigned transitions_of_caller(const world *w, bwl_local_waiter_id n, tra
     }
     if (bwl_hold_is_held(&c->hold))
         ret_list[count++] = (transition){ LET_GO, (uint8_t)n };
+    if (bwl_hold_is_held(&c->hold) && w->left.departures > 0)
+        ret_list[count++] = (transition){ DEPART, (uint8_t)n };
     if (c->hold.state == BWL_HOLD_HELD && w->left.extends > 0)
         ret_list[count++] = (transition){ LENGTHEN, (uint8_t)n };
     if (bwl_hold_is_acquiring(&c->hold) && w->left.cancels > 0)
@@ -160,6 +164,22 @@ static void start(world *w, bwl_local_waiter_id n)
     after(w, n, &fx);
 }
 
+/* The caller takes the store hold with it: to the group it is that of another client, and it gets
+ * no result of what is in flight. */
+static void depart(world *w, bwl_local_waiter_id n)
+{
+    caller *c = &w->callers[n];
+
+    w->left.departures--;
+    bwl_group_give_up(&w->group, w->waiters, n);
+    bwl_hold_give_up(&c->hold);
+    c->is_running = false;
+    c->was_held   = false;
+    w->is_held    = false;
+    w->is_watched = false;
+    w->requested  = NOTHING;
+}
+
 static void perform(world *w, transition what)
 {
     bwl_hold   *hold = &w->callers[what.who].hold;
@@ -172,6 +192,7 @@ static void perform(world *w, transition what)
         bwl_hold_release(hold, (bwl_moment){ .now = w->now }, &fx);
         after(w, what.who, &fx);
         break;
+    case DEPART: depart(w, what.who); break;
     case LENGTHEN:
         w->left.extends--;
         bwl_hold_extend(hold, w->now, LEASE_MS, &fx);
@@ -338,6 +359,15 @@ TEST(failed_extensions_of_a_kept_store_hold)
 {
     expect_clean(64, TICK_MS, 3 * TICK_MS,
                  (budget){ .rounds = 1, .wants = 1, .extends = 1, .failures = 1, .ticks = 2 });
+}
+
+TEST(hold_that_leaves_with_the_store_hold)
+{
+    expect_clean(2, BWL_NEVER, 0, (budget){ .rounds = 2, .departures = 2, .ticks = 1 });
+    expect_clean(64, BWL_NEVER, 0,
+                 (budget){ .rounds = 1, .departures = 2, .extends = 1, .failures = 1, .ticks = 2 });
+    expect_clean(64, TICK_MS, 3 * TICK_MS,
+                 (budget){ .rounds = 2, .departures = 1, .wants = 1, .ticks = 2 });
 }
 
 static int take_memory(void **state)

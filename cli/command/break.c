@@ -49,6 +49,7 @@ typedef struct break_job {
     bowline_holder  holder;
     bowline_holder *shares; /* those that share the lock, if none is chosen */
     int             shares_count;
+    bool            is_share;   /* `holder` is one of those that share the lock */
     bool            is_renewed; /* a bowline renews such a lock while it holds it */
     bool            is_shared;  /* other programs take part in the lock, by a profile */
 } break_job;
@@ -57,15 +58,15 @@ typedef struct break_job {
 
 static void write_event(const break_job *j, const char *event, const char *why)
 {
-    const bowline_holder *h        = &j->holder;
-    bool                  has_many = j->shares_count > 0;
+    const bowline_holder *h     = &j->holder;
+    int                   count = j->shares_count > 0 ? j->shares_count : j->is_share;
 
     if (!j->look.options.wants_json)
         return;
     json_open(NULL, '{');
     json_text("event", event);
     json_text("name", j->look.options.name);
-    holder_write_json(h, holder_mode(h, has_many ? j->shares : h, has_many ? j->shares_count : 1));
+    holder_write_json(h, holder_mode(h, j->shares_count > 0 ? j->shares : h, count));
     look_write_shares(j->shares, j->shares_count);
     json_text("why", why);
     json_close('}');
@@ -138,7 +139,8 @@ static int choose_share(break_job *j, failure *reterr)
 
     for (int i = 0; i < count; i++)
         if (id != 0 ? all[i].id == id : count == 1) {
-            j->holder = all[i];
+            j->holder   = all[i];
+            j->is_share = true;
             free(all);
             return 0;
         }

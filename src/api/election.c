@@ -53,15 +53,15 @@ static int check_hold(const bwl_lock *lock, bowline_error *reterr)
 
     if (status < 0)
         return status;
+    if (lock->operation != NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "something is being done with %s already: finish that first", name);
     if (!bwl_hold_is_held(&lock->base.hold))
         return bwl_report_loss(lock, reterr);
     if (lock->base.hold.request.share.weight > 0)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "cannot announce %.60s: others share it.  Acquire it as BOWLINE_EXCLUSIVE",
                         name);
-    if (lock->operation != NULL)
-        return bwl_fail(reterr, BWL_STATUS_USAGE,
-                        "something is being done with %s already: finish that first", name);
     return BOWLINE_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { DUE = 0 };
+enum { DUE = 1 }; /* ms: the earliest time; 0 is no time, see bwl_wake_at */
 
 void bwl_hold_adopt(bwl_hold *h, const char *previous_token, const bwl_random *fresh, bwl_moment at,
                     bwl_ms wait_deadline, bwl_effects *fx)

@@ -1,6 +1,6 @@
 /*
  * pass_on.c -- a lock that ends without a release, for another client to adopt, or for another lock
- * of this client: lock/pass_on.c.
+ * of this client: lock/pass_on.h.
  */
 #include "runtime/lock.h"
 #include "lock/pass_on.h"
@@ -28,6 +28,7 @@ void bwl_lock_take_hold(bwl_lock *lock, bwl_lock *from)
     lock->reads_wall      = from->reads_wall;
     lock->base.latest_tag = from->base.latest_tag;
     lock->base.why        = from->base.why;
+    lock->history.was_queued |= from->history.was_queued;
     lock->engine->passing->hand_over(&from->base, &lock->base);
     bwl_hold_move(&lock->base.hold, &from->base.hold);
     lock->time_is_up_at = BWL_NEVER;

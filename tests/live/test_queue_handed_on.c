@@ -208,6 +208,67 @@ TEST(hold_leaves_the_threads_during_an_extension)
     must_release(granted(&waiters[1]));
 }
 
+/* The connection has ended, which the client does not know yet. */
+TEST(hold_leaves_the_threads_when_the_connection_has_ended)
+{
+    static const struct way {
+        bool announces;
+        bool has_others;
+    } ways[] = { { true, false }, { true, true }, { false, false }, { false, true } };
+
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        bowline_options    options = BOWLINE_OPTIONS_INIT;
+        bowline_client    *alone; /* nobody else runs its loop */
+        bowline_operation *ops[2];
+        bowline_hold      *hold;
+        bowline_error      error;
+        options.url   = redis->tcp_url;
+        options.flags = BOWLINE_NO_THREAD;
+        assert_status(BOWLINE_OK, bowline_open(&alone, &options, &error), &error);
+        assert_status(BOWLINE_OK, bowline_acquire(&hold, alone, "x", NULL, &error), &error);
+        for (int n = 0; n < 1 + ways[i].has_others; n++) {
+            bowline_acquire_options o = BOWLINE_ACQUIRE_INIT;
+            o.wait_ms                 = BOWLINE_FOREVER;
+            assert_status(BOWLINE_OK, bowline_acquire_start(&ops[n], alone, "x", &o, NULL), NULL);
+        }
+        must_release(hold);
+        assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, ops[0], &error), &error);
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+        server_hang_up(redis);
+        int  status      = ways[i].announces ? bowline_announce(hold, "here", &error)
+                                             : bowline_downgrade(hold, &error);
+        bool is_repeated = ways[i].announces; /* by the next renewal; a downgrade by itself */
+        if (!is_repeated || (status != BOWLINE_UNKNOWN && status != BOWLINE_UNREACHABLE))
+            assert_status(BOWLINE_OK, status, &error);
+        assert_status(BOWLINE_OK, bowline_ping(alone, FOR_EVER, &error), &error);
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+        must_release(hold);
+        if (ways[i].has_others) {
+            assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, ops[1], &error), &error);
+            must_release(hold);
+        }
+        bowline_close(alone);
+    }
+}
+
+/* It is not lost: it will be ours again. */
+TEST(announcement_during_a_yield_is_refused)
+{
+    bowline_hold      *hold;
+    bowline_operation *op;
+    request            next;
+
+    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, "x", NULL, NULL), NULL);
+    ask(&next, other, BOWLINE_EXCLUSIVE);
+    assert_true(queue_await_size(redis, "x", 1));
+    assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_announce(hold, "here", NULL), NULL);
+    must_release(granted(&next));
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_announce(hold, "here", NULL), NULL);
+    must_release(hold);
+}
+
 /* By another client, to which the threads are as any other. */
 TEST(exported_hold_is_imported_while_the_threads_wait)
 {

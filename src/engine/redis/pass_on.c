@@ -109,11 +109,12 @@ static void hand_over(bwl_engine_lock *from, bwl_engine_lock *to)
     bwl_redis_lock *former = from->part;
     bwl_redis_lock *part   = to->part;
 
-    part->route            = former->route;
-    part->is_alone         = former->is_alone;
-    part->shown            = former->shown;
-    former->shown.token[0] = '\0'; /* it is not hidden when `from` ends */
-    former->is_watched     = false;
+    part->route              = former->route;
+    part->is_alone           = former->is_alone;
+    part->shown              = former->shown;
+    former->shown.token[0]   = '\0'; /* it is not hidden when `from` ends */
+    former->is_watched       = false;
+    part->waiting.has_waited = former->waiting.has_waited;
 }
 
 const bwl_passing bwl_redis_passing = {

@@ -81,6 +81,12 @@ static bwl_redis_verdict read_announcement(bwl_session *session, bwl_request *re
     return verdict;
 }
 
+/* An announcement that was withdrawn is not repeated: the lock may be released already. */
+static bool is_wanted(const bwl_request *request)
+{
+    return request->number == WITHDRAWS || is_on(bwl_redis_lock_of(request->lock)->announced);
+}
+
 /* A NO is the loss of the lock, unless the token of the hold is being changed. */
 static void complete_call(bwl_session *session, const bwl_request *request, const bwl_event *result)
 {
@@ -97,12 +103,14 @@ static void complete_call(bwl_session *session, const bwl_request *request, cons
 }
 
 /* No caller waits for it, and the next renewal repeats it. */
-static const bwl_request_kind announcement = { .write = write_announcement,
-                                               .read  = read_announcement };
+static const bwl_request_kind announcement = { .is_wanted = is_wanted,
+                                               .write     = write_announcement,
+                                               .read      = read_announcement };
 
 static const bwl_request_kind announcement_of_call = {
     .reports_errors = true,
     .reports_text   = true,
+    .is_wanted      = is_wanted,
     .write          = write_announcement,
     .read           = read_announcement,
     .complete       = complete_call,

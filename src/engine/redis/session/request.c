@@ -137,5 +137,7 @@ void bwl_request_answer_known(bwl_session *session, const bwl_request *request)
 
 bool bwl_request_is_wanted(const bwl_request *request)
 {
+    if (request->kind->is_wanted != NULL && !request->kind->is_wanted(request))
+        return false;
     return !request->kind->is_machines || request->tag == request->lock->latest_tag;
 }

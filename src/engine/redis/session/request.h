@@ -84,6 +84,9 @@ struct bwl_request_kind {
     bool reports_errors; /* an error of the server becomes the lock's error text          */
     bool reports_text;   /* the reason of a lost connection becomes the lock's error text */
 
+    /* Whether it is still worth sending, or sending again.  NULL: yes, but for is_machines. */
+    bool (*is_wanted)(const bwl_request *request);
+
     /* Whether it may be sent on this connection now.  False: it was deferred, or completed already.
      * NULL: yes. */
     bool (*admits)(bwl_session *session, const bwl_request *request);

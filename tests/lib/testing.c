@@ -46,6 +46,7 @@ bowline_client *must_open_url_at(const char *file, int line, const char *format,
 bool came_too_late(int status, const bowline_error *error)
 {
     return status < 0 && (strstr(error->text, "no answer within") != NULL ||
+                          strstr(error->text, "no answer before the end of the wait") != NULL ||
                           strstr(error->text, "too slowly") != NULL);
 }
 

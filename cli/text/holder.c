@@ -102,7 +102,7 @@ static words permits_of(const bowline_holder *share)
                             : words_of("%u permit%s", share->permits, more);
 }
 
-/* One client has permits, and nobody shares them. */
+/* One client has permits, and no other client has any. */
 static bool is_of_one(const bowline_holder *holder)
 {
     return holder->sharers == 1 && holder->mode == BOWLINE_PERMITS;

@@ -14,6 +14,24 @@ bool queue_await_size(server *s, const char *name, long count)
     return false;
 }
 
+static long left_ms(server *s, const char *name)
+{
+    return strtol(server_ask(s, "PTTL bowline:{%s}", name), NULL, 10);
+}
+
+bool queue_await_renewal(server *s, const char *name)
+{
+    long left = left_ms(s, name);
+
+    for (int64_t end = clock_ms() + 10000; left > 0 && clock_ms() < end; sleep_ms(1)) {
+        long before = left;
+        left        = left_ms(s, name);
+        if (left > before)
+            return true;
+    }
+    return false;
+}
+
 /* True for the counter of fences, and client info. */
 static bool is_only_of_clients(const char *keys)
 {

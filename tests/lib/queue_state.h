@@ -9,6 +9,10 @@
 /* Waits, ten seconds at most, until the queue of bowline:{NAME} has this many waiters. */
 bool queue_await_size(server *s, const char *name, long count);
 
+/* Waits, ten seconds at most, until a renewal has moved the end of bowline:{NAME}.  False also if
+ * the lock has ended. */
+bool queue_await_renewal(server *s, const char *name);
+
 /* Waits, ten seconds at most, until no lock has left a key: only the counter of fences and client
  * info may exist.  Prints a key that remains. */
 bool queue_await_no_keys(server *s);

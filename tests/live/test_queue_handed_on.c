@@ -3,13 +3,13 @@
  * them: its mode changes, it is announced, or it is exported.
  */
 #include "tests/lib/queue_state.h"
+#include "tests/lib/request.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
 #include <bowline/async.h>
 #include <bowline/election.h>
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,26 +41,6 @@ static long waiting(void)
     return strtol(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), NULL, 10);
 }
 
-static long ttl(void)
-{
-    return strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10);
-}
-
-/* A request that waits in a thread of its own. */
-typedef struct request {
-    bowline_operation *op;
-    pthread_t          thread;
-} request;
-
-static void *await(void *arg)
-{
-    request *r = arg;
-
-    while (bowline_operation_wait(r->op, FOR_EVER, NULL) == BOWLINE_TIMEOUT)
-        continue;
-    return NULL;
-}
-
 static void ask(request *r, bowline_client *of, uint32_t mode)
 {
     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT;
@@ -68,17 +48,7 @@ static void ask(request *r, bowline_client *of, uint32_t mode)
     o.wait_ms = BOWLINE_FOREVER;
     o.mode    = mode;
     assert_status(BOWLINE_OK, bowline_acquire_start(&r->op, of, "x", &o, NULL), NULL);
-    assert_int_equal(pthread_create(&r->thread, NULL, await, r), 0);
-}
-
-static bowline_hold *granted(request *r)
-{
-    bowline_hold *hold;
-    bowline_error error;
-
-    assert_int_equal(pthread_join(r->thread, NULL), 0);
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, r->op, &error), &error);
-    return hold;
+    request_run(r);
 }
 
 /* A hold of the first of WAITERS threads; the others wait for it in this client. */
@@ -91,7 +61,7 @@ static bowline_hold *handed_on(bowline_client *of, request waiters[WAITERS])
         ask(&waiters[i], of, BOWLINE_EXCLUSIVE);
     assert_true(queue_await_size(redis, "x", 1)); /* one for all of them */
     must_release(hold);
-    return granted(&waiters[0]);
+    return request_granted(&waiters[0]);
 }
 
 TEST(downgrade_lets_other_clients_read_and_the_threads_wait_behind_them)
@@ -108,7 +78,7 @@ TEST(downgrade_lets_other_clients_read_and_the_threads_wait_behind_them)
     assert_int_equal(waiting(), 1);
     assert_status(BOWLINE_OK, bowline_downgrade(hold, NULL), NULL);
     assert_int_equal(bowline_hold_mode(hold), BOWLINE_SHARED);
-    bowline_hold *read = granted(&reader);
+    bowline_hold *read = request_granted(&reader);
     assert_true(bowline_hold_fence(read) == bowline_hold_fence(hold));
     assert_true(bowline_hold_fence(read) > fence);
     assert_true(queue_await_size(redis, "x", 1)); /* the other thread, anew */
@@ -121,23 +91,9 @@ TEST(downgrade_lets_other_clients_read_and_the_threads_wait_behind_them)
     assert_true(bowline_hold_fence(hold) > fence);
     fence = bowline_hold_fence(hold);
     must_release(hold);
-    hold = granted(&waiters[1]);
+    hold = request_granted(&waiters[1]);
     assert_true(bowline_hold_fence(hold) > fence);
     must_release(hold);
-}
-
-/* Until it is renewed. */
-static void await_renewal(void)
-{
-    long before;
-    long left = ttl();
-
-    do {
-        assert_true(left > 0);
-        before = left;
-        sleep_ms(1);
-        left = ttl();
-    } while (left <= before);
 }
 
 /* Its renewal was that of the lock that all threads shared. */
@@ -161,7 +117,7 @@ TEST(hold_that_has_left_the_threads_is_renewed_and_ends_with_max_hold)
         else
             assert_status(BOWLINE_OK, bowline_announce(hold, "here", NULL), NULL);
         for (int renewals = 0; renewals < 3; renewals++)
-            await_renewal();
+            assert_true(queue_await_renewal(redis, "x"));
         while (bowline_hold_left_ms(hold) > 0)
             sleep_ms(1);
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
@@ -181,7 +137,7 @@ TEST(hold_is_announced_and_the_threads_wait_behind_the_leader)
     assert_string_equal(leader.text, "here");
     assert_true(queue_await_size(redis, "x", 1));
     must_release(hold);
-    hold = granted(&waiters[1]);
+    hold = request_granted(&waiters[1]);
     assert_true(bowline_hold_fence(hold) > leader.fence);
     must_release(hold);
 }
@@ -205,7 +161,7 @@ TEST(hold_leaves_the_threads_during_an_extension)
     assert_true(queue_await_size(redis, "x", 1));
     assert_true(bowline_hold_left_ms(hold) > 40000); /* the lease is that of the extension */
     must_release(hold);
-    must_release(granted(&waiters[1]));
+    must_release(request_granted(&waiters[1]));
 }
 
 /* The connection has ended, which the client does not know yet. */
@@ -263,7 +219,7 @@ TEST(announcement_during_a_yield_is_refused)
     assert_true(queue_await_size(redis, "x", 1));
     assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, BOWLINE_FOREVER, NULL), NULL);
     assert_status(BOWLINE_USAGE, bowline_announce(hold, "here", NULL), NULL);
-    must_release(granted(&next));
+    must_release(request_granted(&next));
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_announce(hold, "here", NULL), NULL);
     must_release(hold);
@@ -282,7 +238,7 @@ TEST(exported_hold_is_imported_while_the_threads_wait)
     assert_status(BOWLINE_OK, bowline_hold_import(&hold, other, ticket, NULL, NULL), NULL);
     assert_true(bowline_hold_fence(hold) == fence);
     must_release(hold);
-    must_release(granted(&waiters[1]));
+    must_release(request_granted(&waiters[1]));
 }
 
 TEST(lost_hold_is_reported)
@@ -296,7 +252,7 @@ TEST(lost_hold_is_reported)
     assert_status(BOWLINE_LOST, bowline_announce(hold, "here", &error), &error);
     assert_status(BOWLINE_LOST, bowline_downgrade(hold, &error), &error);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    must_release(granted(&waiters[1]));
+    must_release(request_granted(&waiters[1]));
 }
 
 /* It was released and acquired again without a command to the server. */

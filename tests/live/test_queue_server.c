@@ -3,10 +3,10 @@
  * waiters of another version, keys of another type, dead waiters, a full queue, older data.
  */
 #include "tests/lib/queue_state.h"
+#include "tests/lib/request.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -287,31 +287,6 @@ TEST(free_names_are_acquired_by_one_script)
     }
 }
 
-static long ttl_of(const char *name)
-{
-    return atol(server_ask(redis, "PTTL bowline:{%s}", name));
-}
-
-static void await_renewal(const char *name)
-{
-    long before;
-    long left = ttl_of(name);
-
-    do {
-        assert_true(left > 0);
-        before = left;
-        sleep_ms(1);
-        left = ttl_of(name);
-    } while (left <= before);
-}
-
-static void *run_to_its_end(void *op)
-{
-    while (bowline_operation_wait(op, 60000, NULL) == BOWLINE_TIMEOUT)
-        continue;
-    return NULL;
-}
-
 /* It is shorter than the wait: if it began with the first name, it would be lost each time. */
 TEST(max_hold_of_several_names_begins_when_all_are_held)
 {
@@ -321,20 +296,19 @@ TEST(max_hold_of_several_names_begins_when_all_are_held)
     bowline_hold            *held    = must_acquire(other, "b");
     bowline_acquire_options  options = BOWLINE_ACQUIRE_INIT;
     bowline_hold            *holds[2];
-    bowline_operation       *op;
-    pthread_t                thread;
+    request                  all;
 
     options.wait_ms     = BOWLINE_FOREVER;
     options.max_hold_ms = 50;
-    assert_status(BOWLINE_OK, bowline_acquire_all_start(&op, brief, names, 2, &options, NULL),
+    assert_status(BOWLINE_OK, bowline_acquire_all_start(&all.op, brief, names, 2, &options, NULL),
                   NULL);
-    assert_int_equal(pthread_create(&thread, NULL, run_to_its_end, op), 0);
+    request_run(&all);
     assert_true(queue_await_size(redis, "b", 1));
     for (int i = 0; i < 3; i++) /* the renewal thread renews it after a third of the lease */
-        await_renewal("a");
+        assert_true(queue_await_renewal(redis, "a"));
     must_release(held);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_status(BOWLINE_OK, bowline_acquire_all_finish(holds, op, NULL), NULL);
+    request_join(&all);
+    assert_status(BOWLINE_OK, bowline_acquire_all_finish(holds, all.op, NULL), NULL);
     for (int i = 0; i < 2; i++) {
         assert_true(bowline_hold_left_ms(holds[i]) <= 50);
         while (bowline_hold_left_ms(holds[i]) > 0)

@@ -3,6 +3,7 @@
  * have elsewhere.
  */
 #include "tests/lib/queue_state.h"
+#include "tests/lib/request.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/suite.h"
 
@@ -77,23 +78,7 @@ static long waiting(void)
     return strtol(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), NULL, 10);
 }
 
-/* A request that waits in a thread of its own: without heartbeats for three seconds it would count
- * as dead. */
-typedef struct request {
-    bowline_operation *op;
-    pthread_t          thread;
-} request;
-
 static request requests[CLIENTS];
-
-static void *await(void *arg)
-{
-    request *r = arg;
-
-    while (bowline_operation_wait(r->op, FOR_EVER, NULL) == BOWLINE_TIMEOUT)
-        continue;
-    return NULL;
-}
 
 /* Client i waits; `nth` are in the queue then. */
 static request *wait_for(size_t i, uint32_t permits, uint32_t limit, long nth)
@@ -102,20 +87,10 @@ static request *wait_for(size_t i, uint32_t permits, uint32_t limit, long nth)
     request                *r = &requests[i];
 
     assert_status(BOWLINE_OK, bowline_acquire_start(&r->op, clients[i], "x", &o, NULL), NULL);
-    assert_int_equal(pthread_create(&r->thread, NULL, await, r), 0);
+    request_run(r);
     while (waiting() != nth && !bowline_operation_done(r->op))
         sleep_ms(1);
     return r;
-}
-
-static bowline_hold *granted(request *r)
-{
-    bowline_hold *hold;
-    bowline_error error;
-
-    assert_int_equal(pthread_join(r->thread, NULL), 0);
-    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, r->op, &error), &error);
-    return hold;
 }
 
 static void cancel(request *r)
@@ -123,7 +98,7 @@ static void cancel(request *r)
     bowline_hold *hold;
 
     bowline_cancel(r->op);
-    assert_int_equal(pthread_join(r->thread, NULL), 0);
+    request_join(r);
     assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&hold, r->op, NULL), NULL);
 }
 
@@ -217,11 +192,11 @@ TEST(waiting_writer_lets_no_later_reader_pass)
     assert_true(is_busy(3, 1, 0));
     must_release(reader);
     assert_int_equal(waiting(), 1);
-    bowline_hold *wrote = granted(writer);
+    bowline_hold *wrote = request_granted(writer);
     assert_int_equal(waiting(), 1);
     uint64_t fence = bowline_hold_fence(wrote);
     must_release(wrote);
-    bowline_hold *read = granted(later);
+    bowline_hold *read = request_granted(later);
     assert_true(bowline_hold_fence(read) > fence);
     must_release(read);
 }
@@ -241,14 +216,14 @@ TEST(release_lets_in_all_who_fit_at_once)
     must_release(hold);
     assert_int_equal(queue_push_count(redis), COUNT_OF(readers));
     for (size_t i = 0; i < COUNT_OF(readers); i++)
-        holds[i] = granted(readers[i]);
+        holds[i] = request_granted(readers[i]);
     uint64_t fence = bowline_hold_fence(holds[0]);
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         assert_false(bowline_operation_done(writer->op));
         assert_true(bowline_hold_fence(holds[i]) == fence);
         must_release(holds[i]);
     }
-    must_release(granted(writer));
+    must_release(request_granted(writer));
 }
 
 /* Of a queue of small requests and a large one, the large one is not passed. */
@@ -262,7 +237,7 @@ TEST(request_for_many_permits_does_not_starve)
     must_release(one);
     assert_int_equal(waiting(), 1);
     must_release(other);
-    bowline_hold *all = granted(large);
+    bowline_hold *all = request_granted(large);
     assert_true(is_busy(3, 1, 3));
     must_release(all);
 }
@@ -276,8 +251,8 @@ TEST(permits_are_granted_all_or_none)
 
     assert_string_equal(server_ask(redis, "ZCARD bowline:{x}:bwl.h"), "2");
     must_release(two);
-    must_release(granted(first));
-    must_release(granted(next));
+    must_release(request_granted(first));
+    must_release(request_granted(next));
 }
 
 /* ---- what ends a share ----------------------------------------------------------------------- */
@@ -306,7 +281,7 @@ TEST(share_that_nobody_renews_ends_while_others_are_renewed)
         assert_true(now == end || now == NO_SHARE);
         sleep_ms(1);
     }
-    bowline_hold *hold = granted(next);
+    bowline_hold *hold = request_granted(next);
     assert_true(server_now() >= end);
     assert_true(bowline_hold_left_ms(renewed) > 0 && end_of(lives) > end);
     assert_true(end_of(ends) == NO_SHARE);
@@ -341,7 +316,7 @@ TEST(writer_that_gives_up_lets_in_the_readers_behind_it)
     request      *next   = wait_for(2, 1, 0, 2);
 
     cancel(writer);
-    bowline_hold *hold = granted(next);
+    bowline_hold *hold = request_granted(next);
     must_release(reader);
     must_release(hold);
 }
@@ -354,7 +329,7 @@ TEST(dead_writer_at_the_head_is_removed)
     (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
     (void)server_ask(redis, "HSET bowline:{x}:bwl.b b1:gone 1");
     request *next = wait_for(1, 1, 0, 0);
-    must_release(granted(next));
+    must_release(request_granted(next));
     must_release(reader);
 }
 
@@ -370,8 +345,8 @@ TEST(reader_that_got_the_lock_alone_lets_the_others_in)
 
     assert_string_equal(server_ask(redis, "DEL bowline:{x}"), "1");
     assert_true(is_busy(2, 0, 0));
-    bowline_hold *one = granted(first);
-    bowline_hold *two = granted(next);
+    bowline_hold *one = request_granted(first);
+    bowline_hold *two = request_granted(next);
     assert_true(bowline_hold_fence(one) == bowline_hold_fence(two));
     must_release(one);
     must_release(two);
@@ -395,7 +370,7 @@ TEST(downgrade_lets_in_the_readers_at_the_head_and_no_writer)
     assert_int_equal(bowline_hold_mode(hold), BOWLINE_SHARED);
     assert_true(bowline_hold_fence(hold) > fence);
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
-        bowline_hold *read = granted(readers[i]);
+        bowline_hold *read = request_granted(readers[i]);
         assert_true(bowline_hold_fence(read) == bowline_hold_fence(hold));
         must_release(read);
     }
@@ -404,10 +379,10 @@ TEST(downgrade_lets_in_the_readers_at_the_head_and_no_writer)
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     fence = bowline_hold_fence(hold);
     must_release(hold);
-    bowline_hold *wrote = granted(writer);
+    bowline_hold *wrote = request_granted(writer);
     assert_true(bowline_hold_fence(wrote) > fence);
     must_release(wrote);
-    must_release(granted(later));
+    must_release(request_granted(later));
 }
 
 /* Redisson #4217: a downgraded hold is renewed no more, and ends one lease later.  Here it is still
@@ -428,7 +403,7 @@ TEST(downgraded_hold_is_renewed_past_its_lease)
     must_release(beside);
     assert_int_equal(waiting(), 1);
     must_release(hold);
-    must_release(granted(writer));
+    must_release(request_granted(writer));
     bowline_close(client);
 }
 
@@ -464,8 +439,8 @@ TEST(upgrade_is_for_the_only_one_who_shares)
     assert_status(BOWLINE_OK, bowline_downgrade(one, NULL), NULL);
     assert_int_equal(waiting(), 2);
     must_release(one);
-    must_release(granted(writer));
-    must_release(granted(reader));
+    must_release(request_granted(writer));
+    must_release(request_granted(reader));
 }
 
 /* The server is silent for longer than a reply may take, and carries the command out late: a
@@ -565,7 +540,7 @@ TEST(holders_are_all_who_share_the_lock_and_one_share_can_be_broken)
         assert_status(BOWLINE_LOST, bowline_release(holds[i], &error), NULL);
         assert_non_null(strstr(error.text, strchr(by, '@')));
     }
-    must_release(granted(writer));
+    must_release(request_granted(writer));
     assert_int_equal(bowline_holders(clients[3], "x", NULL, 0, NULL), 0);
 }
 
@@ -644,7 +619,7 @@ TEST(yield_of_a_share_lets_a_writer_pass)
     bowline_operation *op;
 
     assert_status(BOWLINE_OK, bowline_yield_start(&op, reader, BOWLINE_FOREVER, NULL), NULL);
-    bowline_hold *wrote = granted(writer);
+    bowline_hold *wrote = request_granted(writer);
     assert_false(bowline_operation_done(op));
     uint64_t fence = bowline_hold_fence(wrote);
     must_release(wrote);

@@ -404,9 +404,6 @@ ENGINE_TEST(exec_inherits_nothing)
     assert_int_equal(pthread_join(b.thread, NULL), 0);
     assert_int_equal(b.strange, 0);
     must_release(hold);
-    engine_await_release(client, b.name);
-    engine_await_release(client, engine_lock());
-    engine_close(client);
 }
 
 __attribute__((constructor)) static void make_this_program_fork_safe(void)

@@ -117,6 +117,9 @@ OF_AN_OLD_CMOCKA = "1..2\nok 1 - a\nnot ok 2 # SKIP b\n"  # it counts a skip as 
     ([program("hello\n")], (0, "1 passed, 0 failed"), ""),
     ([program("ok then\n", "TIMEOUT")], (1, "0 passed, 1 failed"), ""),
     ([program("1..2\nok 1 - a\nnot ok 2 - b\n# because\n", "FAIL", 1)], (1, "1 passed, 1 failed"), "because"),
+    # What a tear-down writes is on standard error; that of a program that passed is not shown.
+    ([program("1..1\nnot ok 1 - a\n", "FAIL", 1) | {"stderr": "keys remain\n"}], (1, "0 passed, 1 failed"), "keys remain"),
+    ([program("1..1\nok 1 - a\n") | {"stderr": "a\n"}], (0, "1 passed, 0 failed"), ""),
     # A crash after good cases is a failure.
     ([program("1..3\nok 1 - a\nok 2 - b\n", "ERROR", -6)], (1, "2 passed, 1 failed"), ""),
     # Skipped cases are named and not passed; the reason may be the comment before.

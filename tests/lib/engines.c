@@ -183,8 +183,12 @@ static void run_case(void **state)
     (void)snprintf(world.lock, sizeof world.lock, "case %u", ++world.cases);
     world.clients_count = 0;
     r->body(&e);
-    while (world.clients_count > 0)
+    while (world.clients_count > 0) {
+        /* A majority ends a release, and bowline_close gives up the third server after 200 ms. */
+        if (strcmp(r->engine->name, "redlock") == 0)
+            inside_await_replies(world.clients[0]);
         engine_close(world.clients[0]);
+    }
 }
 
 static unsigned count_queued(const engine *e, const waiter *waiters, unsigned count)
@@ -220,18 +224,6 @@ static void *release_when_awaited(void *arg)
 void releaser_start(releaser *r)
 {
     assert_int_equal(pthread_create(&r->thread, NULL, release_when_awaited, r), 0);
-}
-
-static bool has_lock(server *s, const char *name)
-{
-    return s != NULL && strcmp(server_ask(s, "EXISTS 'bowline:{%s}'", name), "0") != 0;
-}
-
-void engine_await_release(bowline_client *client, const char *name)
-{
-    for (unsigned i = 0; world.more[0] != NULL && i <= MORE_SERVERS; i++)
-        while (has_lock(i < MORE_SERVERS ? world.more[i] : world.server, name))
-            (void)bowline_dispatch(client, 10, NULL);
 }
 
 static int after_case(void **state)

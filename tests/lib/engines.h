@@ -58,10 +58,6 @@ typedef struct releaser {
 
 void releaser_start(releaser *r);
 
-/* Redlock: dispatches the client until every server has executed the release of `name`.  A
- * majority ends bowline_flush_releases, and bowline_close gives up a server after 200 ms. */
-void engine_await_release(bowline_client *client, const char *name);
-
 /* The name of a lock that no other test uses: a failed test may leave it held. */
 const char *engine_lock(void);
 

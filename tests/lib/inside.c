@@ -49,3 +49,22 @@ bool threads_wait(bowline_client *client, unsigned count)
 {
     return inside_comes_to(client, NULL, (inside){ .threads = count });
 }
+
+void inside_await_replies(bowline_client *client)
+{
+    bwl_shard *shard;
+
+    for (unsigned i = 0; (shard = bwl_shard_at(client, i)) != NULL; i++) {
+        bwl_loop *loop = &shard->loop;
+        bwl_loop_lock(loop);
+        while (shard->host.pending > 0) {
+            if (!loop->is_running)
+                (void)bwl_loop_run(loop, bwl_ms_add(bwl_loop_now(loop), 10), NULL);
+            bwl_loop_unlock(loop); /* the renewal thread may run it */
+            sleep_ms(1);
+            bwl_loop_lock(loop);
+        }
+        bwl_loop_hand_over(loop);
+        bwl_loop_unlock(loop);
+    }
+}

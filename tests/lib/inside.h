@@ -18,3 +18,7 @@ inside look_inside(bowline_client *client, const char *name);
 /* Waits, ten seconds at most, until there are at least so many. */
 bool inside_comes_to(bowline_client *client, const char *name, inside least);
 bool threads_wait(bowline_client *client, unsigned count);
+
+/* Runs the loops of the client until every request has its reply, or has ended without one, after
+ * timeout= of the URL. */
+void inside_await_replies(bowline_client *client);

@@ -56,7 +56,9 @@ static void read_more(wire *w)
         w->begin = 0;
     }
     assert_true(w->end < WIRE_ROOM);
-    n = recv(w->fd, w->in_bytes + w->end, WIRE_ROOM - w->end, 0);
+    do
+        n = recv(w->fd, w->in_bytes + w->end, WIRE_ROOM - w->end, 0);
+    while (n < 0 && errno == EINTR); /* a process that was stopped and goes on */
     if (n < 0 && errno == EAGAIN)
         fail_msg("the server does not answer");
     assert_true(n > 0);

@@ -26,7 +26,6 @@ void bwl_change_begin(bwl_hold *h, bwl_change kind, const bwl_random *fresh, bwl
 
     if (needs_token && !c->other_may_own)
         draw_other_token(h, fresh, at);
-    c->is_unknown      = c->is_unknown && c->kind == kind;
     c->kind            = kind;
     c->is_awaited      = true;
     c->other_may_own   = needs_token;

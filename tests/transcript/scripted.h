@@ -4,7 +4,8 @@
  * Each command sends one request, named by the verb.  Items, besides those of transcript.h:
  *
  *      ACQUIRE as A, may wait     ACQUIRE as A again     ACQUIRE as B, yields A
- *      EXTEND as A for 60000      RELEASE as A
+ *      EXTEND as A for 60000      RELEASE as A                DOWNGRADE as A
+ *      UPGRADE as A to B          with B as the token if it succeeds
  *      -> KIND                 the outcome (HELD: for 29999 ms from now)
  *      -> HELD until N [because KIND]
  *      outcome KIND            the outcome of the next event
@@ -74,19 +75,21 @@ static inline bool is_scripted(const bwl_protocol *protocol)
     return protocol->command == scripted_command;
 }
 
-static inline void scripted_send_text(char *to, size_t room, char token, char previous_token,
+/* other: the token that is yielded, or that an upgrade changes to. */
+static inline void scripted_send_text(char *to, size_t room, char token, char other,
                                       const char *lease)
 {
-    static const char *const verbs[]    = { "?", "ACQUIRE", "EXTEND", "RELEASE" };
-    const bwl_command       *cmd        = &script.cmd;
-    char                     yields[16] = "";
+    static const char *const verbs[]  = { "?", "ACQUIRE", "EXTEND", "RELEASE" };
+    const bwl_command       *cmd      = &script.cmd;
+    char                     more[16] = "";
+    const char              *verb;
 
     assert_in_range(cmd->verb, BWL_ACQUIRE, BWL_RELEASE);
-    if (cmd->yields)
-        (void)snprintf(yields, sizeof yields, ", yields %c", previous_token);
-    (void)snprintf(to, room, "%s as %c%s%s%s%s", verbs[cmd->verb], token,
-                   cmd->verb == BWL_RELEASE ? "" : lease, cmd->again ? " again" : "", yields,
-                   cmd->may_wait ? ", may wait" : "");
+    verb = cmd->downgrades ? "DOWNGRADE" : cmd->upgrades ? "UPGRADE" : verbs[cmd->verb];
+    if (cmd->yields || cmd->upgrades)
+        (void)snprintf(more, sizeof more, cmd->yields ? ", yields %c" : " to %c", other);
+    (void)snprintf(to, room, "%s as %c%s%s%s%s", verb, token, cmd->verb == BWL_RELEASE ? "" : lease,
+                   cmd->again ? " again" : "", more, cmd->may_wait ? ", may wait" : "");
 }
 
 static const char *const scripted_kinds[] = {
@@ -148,6 +151,8 @@ static const bwl_protocol on_push = SCRIPTED(.uses_token = true, .extends = true
 static const bwl_protocol yielding =
     SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true, .uses_push = true,
              .yields = true);
+static const bwl_protocol changing =
+    SCRIPTED(.uses_token = true, .extends = true, .can_verify_owner = true, .changes = true);
 /* Cannot verify the owner of a value. */
 static const bwl_protocol unverified = SCRIPTED(.uses_token = true);
 static const bwl_protocol bare       = SCRIPTED(.extends = true, .can_verify_owner = true);

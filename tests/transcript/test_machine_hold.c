@@ -21,7 +21,8 @@ static const bwl_terms            ending_after_5_s = {
                .lease_ms = 30000, .max_hold_ms = 5000, .answer_ms = 5000, .renews = true
 };
 
-#define HELD_AT_0 "acquires, once; ACQUIRE as A -> HELD; HELD until 29999, fence 7"
+#define SHARED_AT_0 HELD_AT_0 "; downgrades; DOWNGRADE as A -> HELD; HELD until 29999, fence 7"
+#define HELD_AT_0   "acquires, once; ACQUIRE as A -> HELD; HELD until 29999, fence 7"
 
 static const story stories[] = {
     { "renews_at_a_third_of_the_lease", &verifying, &usual_terms,
@@ -133,6 +134,21 @@ static const story stories[] = {
       HELD_AT_0
       "; +6000 yields, for 500; ACQUIRE as B, yields A, may wait -> +4999 UNKNOWN; +1 RELEASE as "
       "B; UNKNOWN" },
+    { "upgrade_without_a_reply_keeps_its_token", &changing, &without_renewal,
+      SHARED_AT_0
+      "; +100 upgrades; UPGRADE as A to B -> +5000 UNKNOWN; UNKNOWN; +1 upgrades; "
+      "UPGRADE as A to B -> +1 BUSY; BUSY; +1 upgrades; UPGRADE as B to C -> HELD; HELD until "
+      "35102, fence 7; +1 releases; RELEASE as C -> RELEASED; RELEASED; over" },
+    { "extension_after_an_upgrade_without_a_reply_is_no_upgrade", &changing, &without_renewal,
+      SHARED_AT_0
+      "; +100 upgrades; UPGRADE as A to B -> +5000 UNKNOWN; UNKNOWN; +1 extends to "
+      "30000; UPGRADE as A to B -> BUSY; HELD until 35100, fence 7; +1 extends to 30000; EXTEND "
+      "as B" },
+    { "upgrade_after_the_end_is_LOST", &changing, &without_renewal,
+      SHARED_AT_0 "; +29999 upgrades; RELEASE as A; LOST" },
+    { "downgrade_interrupts_a_renewal", &changing, &usual_terms,
+      HELD_AT_0 "; +10000 EXTEND as A; +1 downgrades; DOWNGRADE as A -> +1 HELD; HELD until 40001, "
+                "fence 7" },
     { "yield_interrupts_an_extension", &yielding, &usual_terms,
       HELD_AT_0
       "; +10000 EXTEND as A; +5 extends to 30000; yields, for 9000; ACQUIRE as B, yields A, may "

@@ -85,6 +85,7 @@ static void each_outcome(void **state)
 #define ACQUIRES "acquires, for 8000; ACQUIRE as A, may wait"
 #define TRIES    "acquires, once; ACQUIRE as A"
 #define HOLDS    TRIES " -> HELD"
+#define SHARES   HOLDS "; HELD until 29999, fence 7; downgrades; DOWNGRADE as A -> HELD"
 
 static const situation situations[] = {
     { "acquiring", &verifying, ACQUIRES,
@@ -155,6 +156,67 @@ static const situation situations[] = {
       "UNREACHABLE: UNREACHABLE; +1000 EXTEND as A\n"
       "LOST: LOST; over\n"
       "UNKNOWN: UNKNOWN; +1000 EXTEND as A\n" },
+    /* The command is repeated for the time of a reply.  After a command without a reply, a refusal
+     * does not say whether that one was carried out; it is then repeated as a renewal. */
+    { "downgrading", &changing, HOLDS "; downgrades",
+      "HELD: HELD until 30019, fence 7; +10000 EXTEND as A\n"
+      "NOT_NOW UNREACHABLE UNKNOWN: +5 DOWNGRADE as A\n"
+      "STORE_REFUSED: STORE_REFUSED; +1000 EXTEND as A\n"
+      "LOST: LOST; over\n" },
+    { "downgrading_again", &changing, HOLDS "; downgrades; DOWNGRADE as A -> UNKNOWN; +5 end",
+      "HELD: HELD until 30024, fence 7; +10000 EXTEND as A\n"
+      "NOT_NOW STORE_REFUSED UNREACHABLE UNKNOWN: +10 DOWNGRADE as A\n"
+      "LOST: LOST; over\n" },
+    { "downgrading_at_the_end_of_the_reply_time", &changing,
+      HOLDS "; downgrades; DOWNGRADE as A; +5000 end",
+      "HELD: HELD until 35019, fence 7; +10000 EXTEND as A\n"
+      "NOT_NOW: NOT_NOW; +1000 EXTEND as A\n"
+      "STORE_REFUSED: STORE_REFUSED; +1000 EXTEND as A\n"
+      "UNREACHABLE: UNREACHABLE; +1000 EXTEND as A\n"
+      "UNKNOWN: UNKNOWN; +1000 DOWNGRADE as A\n"
+      "LOST: LOST; over\n" },
+    { "downgrading_again_at_the_end_of_the_reply_time", &changing,
+      HOLDS "; downgrades; DOWNGRADE as A -> UNKNOWN; +5 DOWNGRADE as A; +4995 end",
+      "HELD: HELD until 35019, fence 7; +10000 EXTEND as A\n"
+      "NOT_NOW STORE_REFUSED UNREACHABLE UNKNOWN: UNKNOWN; +1000 DOWNGRADE as A\n"
+      "LOST: LOST; over\n" },
+    { "downgrading_after_the_result", &changing,
+      HOLDS "; downgrades; DOWNGRADE as A; +5000 end -> UNKNOWN; UNKNOWN; +1000 end",
+      "HELD: +10000 EXTEND as A\n"
+      "NOT_NOW STORE_REFUSED UNREACHABLE UNKNOWN: +1000 DOWNGRADE as A\n"
+      "LOST: LOST; over\n" },
+    { "upgrading", &changing, SHARES "; upgrades",
+      "HELD: HELD until 30019, fence 7; +10000 EXTEND as B\n"
+      "BUSY: BUSY; +10000 EXTEND as B\n"
+      "NOT_NOW UNREACHABLE UNKNOWN: +5 UPGRADE as A to B\n"
+      "STORE_REFUSED: STORE_REFUSED; +1000 EXTEND as A\n"
+      "LOST: LOST; over\n" },
+    { "upgrading_again", &changing, SHARES "; upgrades; UPGRADE as A to B -> UNKNOWN; +5 end",
+      "HELD: HELD until 30024, fence 7; +10000 EXTEND as B\n"
+      "BUSY: BUSY; +10000 EXTEND as B\n"
+      "NOT_NOW STORE_REFUSED UNREACHABLE UNKNOWN: +10 UPGRADE as A to B\n"
+      "LOST: LOST; over\n" },
+    { "upgrading_at_the_end_of_the_reply_time", &changing,
+      SHARES "; upgrades; UPGRADE as A to B; +5000 end",
+      "HELD: HELD until 35019, fence 7; +10000 EXTEND as B\n"
+      "BUSY: BUSY; +10000 EXTEND as B\n"
+      "NOT_NOW: NOT_NOW; +1000 EXTEND as A\n"
+      "STORE_REFUSED: STORE_REFUSED; +1000 EXTEND as A\n"
+      "UNREACHABLE: UNREACHABLE; +1000 EXTEND as A\n"
+      "UNKNOWN: UNKNOWN; +1000 UPGRADE as A to B\n"
+      "LOST: LOST; over\n" },
+    { "upgrading_again_at_the_end_of_the_reply_time", &changing,
+      SHARES "; upgrades; UPGRADE as A to B -> UNKNOWN; +5 UPGRADE as A to B; +4995 end",
+      "HELD: HELD until 35019, fence 7; +10000 EXTEND as B\n"
+      "BUSY: BUSY; +10000 EXTEND as B\n"
+      "NOT_NOW STORE_REFUSED UNREACHABLE UNKNOWN: UNKNOWN; +1000 UPGRADE as A to B\n"
+      "LOST: LOST; over\n" },
+    { "upgrading_after_the_result", &changing,
+      SHARES "; upgrades; UPGRADE as A to B; +5000 end -> UNKNOWN; UNKNOWN; +1000 end",
+      "HELD: +10000 EXTEND as B\n"
+      "BUSY: +10000 EXTEND as B\n"
+      "NOT_NOW STORE_REFUSED UNREACHABLE UNKNOWN: +1000 UPGRADE as A to B\n"
+      "LOST: LOST; over\n" },
     { "releasing", &verifying, HOLDS "; releases",
       "NOT_NOW UNREACHABLE UNKNOWN: +5 RELEASE as A\n"
       "STORE_REFUSED: STORE_REFUSED; over\n"

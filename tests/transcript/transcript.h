@@ -12,8 +12,9 @@
  * items of the same time.  The actual events must give the same string.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | cancels | is out of time | closes (after a loss) | reads (the
- *               time left) | reads exact | deadlines (of the result, of unsent requests)
+ *               yields, for N | downgrades | upgrades | cancels | is out of time | closes (after a
+ *               loss) | reads (the time left) | reads exact | deadlines (of the result, of unsent
+ *               requests)
  *      reply    yes|no|retry|refused [N] (to the oldest request in flight; N: a number with it) |
  *               shows N [mine] (a value with that timestamp) | shows foreign | no expiry |
  *               cut (every request in flight) | unsent (the oldest request)
@@ -209,9 +210,10 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
     }
     if (is_scripted(s->hold.protocol)) {
         char text[STORY_ITEM_MAX];
-        char token          = token_letter(s);
-        char previous_token = script.cmd.yields ? letter_of(s, s->hold.other_token) : '?';
-        scripted_send_text(text, sizeof text, token, previous_token, lease_text(s));
+        char token     = token_letter(s);
+        bool has_other = script.cmd.yields || script.cmd.upgrades;
+        char other     = has_other ? letter_of(s, s->hold.other_token) : '?';
+        scripted_send_text(text, sizeof text, token, other, lease_text(s));
         note(s, "%s", text);
         return;
     }
@@ -377,10 +379,10 @@ static inline const char *after(const char *item, const char *begin)
 static inline bool is_input(const char *item)
 {
     static const char *const all[] = {
-        "acquires, ",     "extends to ", "yields, for ", "releases",      "cancels",
-        "is out of time", "grants ",     "reads",        "deadlines",     "pushes ",
-        "random ",        "clock rings", "link ends",    "store revokes", "wakes at ",
-        "returns ",       "outcome ",    "closes",       "drops ",
+        "acquires, ", "extends to ",   "yields, for ", "releases", "cancels",  "is out of time",
+        "grants ",    "reads",         "deadlines",    "pushes ",  "random ",  "clock rings",
+        "link ends",  "store revokes", "wakes at ",    "returns ", "outcome ", "closes",
+        "drops ",     "downgrades",    "upgrades",
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -412,6 +414,11 @@ static inline bool caller_reads(stage *s, const char *item)
     return true;
 }
 
+static inline bool changes_mode(const char *item)
+{
+    return strcmp(item, "downgrades") == 0 || strcmp(item, "upgrades") == 0;
+}
+
 /* Makes a call of the caller.  Returns false if the item is not one. */
 static inline bool caller_does(stage *s, const char *item)
 {
@@ -433,7 +440,7 @@ static inline bool caller_does(stage *s, const char *item)
     else if (strcmp(item, "is out of time") == 0)
         bwl_hold_time_up(&s->hold, s->now, &fx);
     else if (!cancels && strcmp(item, "releases") != 0 && after(item, "extends to ") == NULL &&
-             after(item, "yields, for ") == NULL)
+             after(item, "yields, for ") == NULL && !changes_mode(item))
         return false;
     else if (cancels ? !bwl_hold_is_acquiring(&s->hold) : !bwl_hold_is_held(&s->hold))
         note(s, "(the hold is in state %d)", (int)s->hold.state);
@@ -441,11 +448,14 @@ static inline bool caller_does(stage *s, const char *item)
         bwl_hold_cancel(&s->hold, s->now, &fx);
     else if ((number = after(item, "extends to ")) != NULL)
         bwl_hold_extend(&s->hold, s->now, strtoll(number, NULL, 10), &fx);
+    else if (changes_mode(item))
+        bwl_hold_change(&s->hold, *item == 'd' ? BWL_DOWNGRADE : BWL_UPGRADE, &random, moment(s),
+                        &fx);
     else if ((number = after(item, "yields, for ")) != NULL)
         bwl_hold_yield(&s->hold, &random, moment(s), s->now + strtoll(number, NULL, 10), &fx);
     else
         bwl_hold_release(&s->hold, moment(s), &fx);
-    if (after(item, "extends to ") == NULL)
+    if (after(item, "extends to ") == NULL && !changes_mode(item))
         assert_false(bwl_hold_is_held(&s->hold)); /* at once, not only at the next alarm */
     if (fx.wake_at != 0)
         note_effects(s, &fx);

@@ -96,6 +96,45 @@ TEST(queue_value_has_its_version)
             fail_msg("\"%s\" is of version %u", none[i], bwl_queue_version(none[i]));
 }
 
+#define REST "b1:=SSSSSSSSSTTTTTTTTTTTTTTTT"
+
+TEST(queue_value_of_a_rest_names_who_completed_the_period)
+{
+    bwl_queue_rest rest;
+
+    assert_true(bwl_queue_read_rest(&rest, REST " 60000 ann@web1"));
+    assert_true(rest.began_with_ms == 60000);
+    assert_int_equal(rest.user_size, 3);
+    assert_memory_equal(rest.user, "ann", 3);
+    assert_string_equal(rest.host, "web1");
+    assert_true(bwl_queue_read_rest(&rest, REST " 60000 ann"));
+    assert_int_equal(rest.user_size, 3);
+    assert_string_equal(rest.host, "");
+}
+
+TEST(queue_value_that_is_nearly_a_rest)
+{
+    static const char *const texts[] = {
+        "",
+        VALUE,
+        REST,
+        REST " ",
+        REST " 60000",
+        REST "_60000 ann@web1",
+        REST "T 60000 ann@web1",
+        REST " -1 ann@web1",
+        REST " x ann@web1",
+        REST "  ann@web1",
+        REST " 9223372036854775808 ann@web1",
+        "b1:~SSSSSSSSSTTTTTTTTTTTTTTTT 60000 ann@web1",
+    };
+    bwl_queue_rest rest;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (bwl_queue_read_rest(&rest, texts[i]))
+            fail_msg("\"%s\" was read", texts[i]);
+}
+
 /* ---- pushes ---------------------------------------------------------------------------------- */
 
 #define GRANT "G 5.00000000000000ff 3 1000"

@@ -57,13 +57,25 @@ void bwl_redis_write_holders(bwl_resp_writer *writer, bwl_bytes key, const char 
     bwl_resp_write_integer(writer, (int64_t)from->skipped);
 }
 
+/* Reads as many items as `types` has characters: '$' a text, ':' an integer, '0' one that is not
+ * negative. */
+static bool read_items(bwl_resp_cursor *cursor, const char *types, bwl_resp_value *ret_values)
+{
+    for (size_t i = 0; types[i] != '\0'; i++) {
+        char type = types[i] == '0' ? ':' : types[i];
+        if (!bwl_resp_next_bare(cursor, &ret_values[i]) || ret_values[i].type != type ||
+            (types[i] == '0' && ret_values[i].integer < 0))
+            return false;
+    }
+    return true;
+}
+
 bool bwl_redis_read_client_info(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
 {
     bwl_resp_value values[4];
 
-    for (unsigned i = 0; i < 4; i++)
-        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
-            return false;
+    if (!read_items(cursor, "$$$$", values))
+        return false;
     ret_holder->uid = (int64_t)number_of(&values[0], INT32_MAX);
     ret_holder->pid = (int64_t)number_of(&values[1], INT32_MAX);
     if (!copy_text(ret_holder->host, sizeof ret_holder->host, &values[2]))
@@ -83,13 +95,10 @@ static uint32_t count_of(const bwl_resp_value *value)
 /* How many wait; what the holder has published of the hold; how many share it. */
 static bool read_hold(bwl_resp_cursor *cursor, bwl_holder_reply *ret_holder)
 {
-    static const char types[] = "::$$::";
-    bwl_resp_value    values[sizeof types - 1];
+    bwl_resp_value values[6];
 
-    for (unsigned i = 0; i < sizeof types - 1; i++)
-        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != types[i] ||
-            (types[i] == ':' && values[i].integer < 0))
-            return false;
+    if (!read_items(cursor, "00$$00", values))
+        return false;
     ret_holder->waiting     = count_of(&values[0]);
     ret_holder->sharers     = count_of(&values[4]);
     ret_holder->permits     = count_of(&values[5]);
@@ -153,20 +162,18 @@ bwl_redis_verdict bwl_redis_read_holders(const char *bytes, size_t size, bwl_ans
 {
     bwl_resp_cursor  cursor = bwl_resp_begin(bytes, size);
     bwl_holders_page page   = { .count = 0 };
-    bwl_resp_value   array, waiting, score, skipped;
+    bwl_resp_value   array, next[3];
 
     if (bwl_redis_is_error(bytes, size))
         return bwl_redis_read_error(bytes, size, ret_answer);
     if (!bwl_resp_next_bare(&cursor, &array) || array.type != '*' || array.count < PAGE_ITEMS ||
         (array.count - PAGE_ITEMS) % ROW_ITEMS != 0 || !read_key(&cursor, &page.lock) ||
-        !bwl_resp_next_bare(&cursor, &waiting) || waiting.type != ':' || waiting.integer < 0 ||
-        !bwl_resp_next_bare(&cursor, &score) || !bwl_resp_next_bare(&cursor, &skipped) ||
-        skipped.type != ':' || skipped.integer < 0)
+        !read_items(&cursor, "0$0", next))
         return BWL_REDIS_STRANGE;
-    page.lock.waiting = count_of(&waiting);
+    page.lock.waiting = count_of(&next[0]);
     page.count        = (array.count - PAGE_ITEMS) / ROW_ITEMS;
-    page.score        = number_of(&score, INT64_MAX);
-    page.skipped      = (uint64_t)skipped.integer;
+    page.score        = number_of(&next[1], INT64_MAX);
+    page.skipped      = (uint64_t)next[2].integer;
     page.rows         = cursor;
     *ret_page         = page;
     *ret_answer       = BWL_YES;
@@ -177,22 +184,18 @@ bool bwl_redis_next_holder(bwl_holders_page *page, bwl_holder_reply *ret_holder)
 {
     bwl_resp_cursor *cursor = &page->rows;
     bwl_holder_reply holder = { .kind = "string", .waiting = page->lock.waiting };
-    bwl_resp_value   permits, left, since, fence, command, limit;
+    bwl_resp_value   in_store[2], published[4];
 
-    if (!read_value(cursor, &holder) || !bwl_resp_next_bare(cursor, &permits) ||
-        permits.type != ':' || permits.integer < 0 || !bwl_resp_next_bare(cursor, &left) ||
-        left.type != ':' || !bwl_redis_read_client_info(cursor, &holder) ||
-        !bwl_resp_next_bare(cursor, &since) || since.type != ':' || since.integer < 0 ||
-        !bwl_resp_next_bare(cursor, &fence) || !bwl_resp_next_bare(cursor, &command) ||
-        !bwl_resp_next_bare(cursor, &limit))
+    if (!read_value(cursor, &holder) || !read_items(cursor, "0:", in_store) ||
+        !bwl_redis_read_client_info(cursor, &holder) || !read_items(cursor, "0$$$", published))
         return false;
-    holder.permits     = count_of(&permits);
+    holder.permits     = count_of(&in_store[0]);
     holder.sharers     = holder.permits > 0;
-    holder.left_ms     = left.integer;
-    holder.since_ms    = since.integer;
-    holder.fence       = number_of(&fence, UINT64_MAX);
-    holder.command_pid = (int64_t)number_of(&command, INT32_MAX);
-    holder.limit       = (uint32_t)number_of(&limit, UINT32_MAX);
+    holder.left_ms     = in_store[1].integer;
+    holder.since_ms    = published[0].integer;
+    holder.fence       = number_of(&published[1], UINT64_MAX);
+    holder.command_pid = (int64_t)number_of(&published[2], INT32_MAX);
+    holder.limit       = (uint32_t)number_of(&published[3], UINT32_MAX);
     *ret_holder        = holder;
     return true;
 }

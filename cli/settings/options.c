@@ -176,9 +176,10 @@ static int fail_option(const option_table *t, const char *typed, int number, fai
                         say_suggestion(bare.text + 2, names, "--", usage.text));
 }
 
-static int usage_failed(failure *reterr, words what)
+/* options_parse adds the usage of the command. */
+static int value_failed(failure *reterr, words what)
 {
-    return options_fail(&run_table, reterr, what, words_of("usage: %s", run_table.usage));
+    return failed(reterr, what, words_of("%s", ""), words_of("%s", ""));
 }
 
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
@@ -285,7 +286,7 @@ static int read_label(const char **ret_label, const char *value, failure *reterr
     while (*at != '\0') {
         at += utf8_next(&character, at);
         if (character == UTF8_BROKEN)
-            return usage_failed(reterr, words_of("--metrics-name: the text is not UTF-8"));
+            return value_failed(reterr, words_of("--metrics-name: the text is not UTF-8"));
     }
     *ret_label = value;
     return 0;
@@ -330,11 +331,11 @@ static int read_value(const char **ret_value, const char *value, failure *reterr
     size_t size = strlen(value);
 
     if (size > BOWLINE_ANNOUNCEMENT_MAX)
-        return usage_failed(
+        return value_failed(
             reterr, words_of("--value: the text has more than %d bytes", BOWLINE_ANNOUNCEMENT_MAX));
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)
-            return usage_failed(
+            return value_failed(
                 reterr, words_of("--value: the text has a control character, such as a new line"));
     *ret_value = value;
     return 0;
@@ -369,7 +370,7 @@ static int read_permits(share *ret_share, const char *value, failure *reterr)
         return fail_modes(reterr);
     if (permits < 1 || permits > BOWLINE_PERMITS_MAX || limit < permits ||
         limit > BOWLINE_LIMIT_MAX)
-        return usage_failed(reterr, words_of("--permits %s: not K/N, with K from 1 to %d and N "
+        return value_failed(reterr, words_of("--permits %s: not K/N, with K from 1 to %d and N "
                                              "from K to %d",
                                              value, BOWLINE_PERMITS_MAX, BOWLINE_LIMIT_MAX));
     *ret_share =
@@ -382,7 +383,7 @@ static int add_name(more_names *others, const char *name, failure *reterr)
     if (options_check_name(name, "run", reterr) < 0)
         return -1;
     if (others->count == OTHERS_MAX)
-        return usage_failed(reterr, words_of("--and is there more than %d times", OTHERS_MAX));
+        return value_failed(reterr, words_of("--and is there more than %d times", OTHERS_MAX));
     others->names[others->count++] = name;
     return 0;
 }
@@ -479,6 +480,8 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
         if (t->rows[row].id == OPTION_HELP)
             return 0;
         if (store(ret_options, t->rows[row].id, optarg, reterr) < 0) {
+            if (reterr->why.text[0] == '\0')
+                reterr->why = words_of("usage: %s", t->usage);
             reterr->hint = words_of("type: bowline help %s", t->command);
             return -1;
         }
@@ -607,6 +610,7 @@ int run_options_read(run_options *ret_options, const option_table *t, int argc, 
     if (at > 0 && options_take_wait(o, t, reterr) < 0)
         return -1;
     if (at > 0 && o->metrics.name != NULL && o->metrics.file == NULL)
-        return usage_failed(reterr, words_of("--metrics-name needs --metrics-file"));
+        return options_fail(t, reterr, words_of("--metrics-name needs --metrics-file"),
+                            words_of("usage: %s", t->usage));
     return at > 0 ? 1 : at;
 }

@@ -134,6 +134,34 @@ def test_options_behind_the_name_are_explained(place):
     assert why == "options of bowline stand before the name of the lock"
 
 
+@pytest.mark.parametrize("text", ["", "/", "2", "/2", "2/", "a/2", "2/b", "2/3x", "2/3/4", "-1/2", "0/2", "3/2", "257/300", "1/1000001", "9" * 30 + "/" + "9" * 30])
+@pytest.mark.parametrize("command, operands", [("run", ["job", "touch", "ran"]), ("hold", ["job"])])
+def test_permits_that_are_no_number_of_a_number(place, command, operands, text):
+    what, why, hint = failed(place.bowline(command, "--permits", text, *operands), prints=None)
+    assert what == f"--permits {text}: not K/N, with K from 1 to 256 and N from K to 1000000"
+    assert why.startswith(f"usage: bowline {command} ") and hint == f"type: bowline help {command}"
+
+
+@pytest.mark.parametrize("words, says", [
+    (["run", "--ticket", "t", "--once-per", "1d", "job", "true"], "--ticket excludes --once-per and --at-least"),
+    (["run", "--ticket", "t", "--at-least", "1d", "job", "true"], "--ticket excludes --once-per and --at-least"),
+    (["run", "--ticket", "t", "-s", "job", "true"], "--ticket excludes -s and --permits"),
+    (["run", "--permits", "1/2", "--at-least", "1d", "job", "true"], "-s and --permits exclude --once-per and --at-least"),
+    (["run", "--and", "a", "--at-least", "1d", "job", "true"], "--and excludes --once-per, --at-least and --ticket"),
+    (["run", "--and", "a", "--ticket", "t", "job", "true"], "--and excludes --once-per, --at-least and --ticket"),
+    (["run", "--metrics-name", "x", "job", "true"], "--metrics-name needs --metrics-file"),
+    (["run", "--metrics-name", b"a\xff", "job", "true"], "--metrics-name: the text is not UTF-8"),
+    (["break", "--id", "12", "job"], "--id: 12 is no id of a hold"),
+    (["break", "--id", "0" * 16, "job"], "--id: 0000000000000000 is no id of a hold"),
+    (["break", "--id", "x" * 16, "job"], f"--id: {'x' * 16} is no id of a hold"),
+    (["elect", "--value", "a\x7f", "job", "true"], "--value: the text has a control character, such as a new line"),
+    (["observe", "--until", "free", "job"], '--until: there is no event "free"'),
+])
+def test_values_and_options_that_have_no_sense(place, words, says):
+    what, _, hint = refused(place, *words)
+    assert (what, hint) == (says, f"type: bowline help {words[0]}")
+
+
 @pytest.mark.parametrize("option", ["-w", "-t", "--max-hold", "--kill-after"])
 @pytest.mark.parametrize("text", ["5", "", "5 s", "-5s", "1.5s", "s", "5x", "5S", "5s5m", "9" * 21 + "s", "ever"])
 def test_a_time_without_a_unit_or_sense_is_an_error(place, option, text):

@@ -29,10 +29,21 @@ def cases(name):
         yield (*first.split(" | "), "".join(line[4:].replace("\\x01", "\1") + "\n" for line in lines))
 
 
-LONG = ("1:1", "less than 16384 bytes", "# x\n" * 5000)
+# More than there is room for.
+TOO_MUCH = [
+    ("1:1", "less than 16384 bytes", "# x\n" * 5000),
+    ("3:196", "at most 16 cases", GOOD + "  DEL key -> " + " | ".join(f"{i} ? gone" for i in range(17)) + "\n"),
+    ("43:3", "too many labels", GOOD + "".join(f"  x{i}: DEL key\n" for i in range(41))),
+    ("43:6", "too many labels", GOOD + "".join(f"  go x{i}\n  x{i}: DEL key\n" for i in range(21))),
+    ("61:3", "at most 60 commands", GOOD + "  DEL key\n" * 60),
+    ("33:16", "at most 30 texts", GOOD + "".join(f'  GET key -> = "t{i}" ? gone\n' for i in range(31))),
+    ("3:1598", "too long: 250 operations", GOOD + "  GET key -> " + " or ".join(map(str, range(246))) + " ? gone\n"),
+    ("21:6", "at most 20 lines of lab:", "lab: rounds 1\n" * 21 + GOOD),
+    ("1:726", "too many settings", "lab: " + "rounds 1 " * 81 + "\n" + GOOD),
+]
 
 
-@pytest.mark.parametrize("where, what, text", [*cases("wrong_files.txt"), LONG])
+@pytest.mark.parametrize("where, what, text", [*cases("wrong_files.txt"), *TOO_MUCH])
 def test_a_wrong_file_is_refused_where_it_is_wrong(lab, where, what, text):
     said = lab.refuses("try", lab.write("wrong.lock", text))
     assert f"wrong.lock:{where}: " in said and what in said, said

@@ -197,6 +197,10 @@ static bool take_step(bwl_parser *p, uint8_t *ret_call)
     bwl_lock_op *op;
 
     *ret_call = BWL_LOCK_FILE_NO_SECTION;
+    if (bwl_parse_find(p, section_names, BWL_SECTIONS_COUNT) < BWL_SECTIONS_COUNT) {
+        bwl_lock_scan_next(&p->scan);
+        return bwl_parse_expected(p, ":");
+    }
     if (!p->falls)
         return bwl_lock_scan_fail(&p->scan, &p->scan.token, "nothing leads to this step");
     if (bwl_parse_is_command(p))

@@ -12,9 +12,8 @@
  * items of the same time.  The actual events must give the same string.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | downgrades | upgrades | cancels | is out of time | closes (after a
- *               loss) | reads (the time left) | reads exact | deadlines (of the result, of unsent
- *               requests)
+ *               yields, for N | downgrades | upgrades | cancels | is out of time | closes (lost) |
+ *               reads [exact] (the time left) | deadlines (of the result, of unsent requests)
  *      reply    yes|no|retry|refused [N] (to the oldest request in flight; N: a number with it) |
  *               shows N [mine] (a value with that timestamp) | shows foreign | no expiry |
  *               cut (every request in flight) | unsent (the oldest request)
@@ -210,9 +209,9 @@ static inline void note_send(stage *s, const bwl_send *send, bool is_to_all)
     }
     if (is_scripted(s->hold.protocol)) {
         char text[STORY_ITEM_MAX];
-        char token     = token_letter(s);
-        bool has_other = script.cmd.yields || script.cmd.upgrades;
-        char other     = has_other ? letter_of(s, s->hold.other_token) : '?';
+        char token   = token_letter(s);
+        bool has_two = script.cmd.yields || script.cmd.upgrades;
+        char other   = has_two ? letter_of(s, s->hold.other_token) : '?';
         scripted_send_text(text, sizeof text, token, other, lease_text(s));
         note(s, "%s", text);
         return;
@@ -414,11 +413,6 @@ static inline bool caller_reads(stage *s, const char *item)
     return true;
 }
 
-static inline bool changes_mode(const char *item)
-{
-    return strcmp(item, "downgrades") == 0 || strcmp(item, "upgrades") == 0;
-}
-
 /* Makes a call of the caller.  Returns false if the item is not one. */
 static inline bool caller_does(stage *s, const char *item)
 {
@@ -426,6 +420,7 @@ static inline bool caller_does(stage *s, const char *item)
     bwl_random  random  = fresh(s);
     const char *number  = NULL;
     bool        cancels = strcmp(item, "cancels") == 0;
+    bool        changes = strcmp(item, "downgrades") == 0 || strcmp(item, "upgrades") == 0;
 
     if ((number = after(item, "acquires, ")) != NULL) {
         acquires(s, number);
@@ -440,7 +435,7 @@ static inline bool caller_does(stage *s, const char *item)
     else if (strcmp(item, "is out of time") == 0)
         bwl_hold_time_up(&s->hold, s->now, &fx);
     else if (!cancels && strcmp(item, "releases") != 0 && after(item, "extends to ") == NULL &&
-             after(item, "yields, for ") == NULL && !changes_mode(item))
+             after(item, "yields, for ") == NULL && !changes)
         return false;
     else if (cancels ? !bwl_hold_is_acquiring(&s->hold) : !bwl_hold_is_held(&s->hold))
         note(s, "(the hold is in state %d)", (int)s->hold.state);
@@ -448,14 +443,14 @@ static inline bool caller_does(stage *s, const char *item)
         bwl_hold_cancel(&s->hold, s->now, &fx);
     else if ((number = after(item, "extends to ")) != NULL)
         bwl_hold_extend(&s->hold, s->now, strtoll(number, NULL, 10), &fx);
-    else if (changes_mode(item))
+    else if (changes)
         bwl_hold_change(&s->hold, *item == 'd' ? BWL_DOWNGRADE : BWL_UPGRADE, &random, moment(s),
                         &fx);
     else if ((number = after(item, "yields, for ")) != NULL)
         bwl_hold_yield(&s->hold, &random, moment(s), s->now + strtoll(number, NULL, 10), &fx);
     else
         bwl_hold_release(&s->hold, moment(s), &fx);
-    if (after(item, "extends to ") == NULL && !changes_mode(item))
+    if (after(item, "extends to ") == NULL && !changes)
         assert_false(bwl_hold_is_held(&s->hold)); /* at once, not only at the next alarm */
     if (fx.wake_at != 0)
         note_effects(s, &fx);

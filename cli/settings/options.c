@@ -176,10 +176,10 @@ static int fail_option(const option_table *t, const char *typed, int number, fai
                         say_suggestion(bare.text + 2, names, "--", usage.text));
 }
 
-/* options_parse adds the usage of the command. */
-static int value_failed(failure *reterr, words what)
+/* options_parse adds what to type. */
+static int value_failed(failure *reterr, words what, words why)
 {
-    return failed(reterr, what, words_of("%s", ""), words_of("%s", ""));
+    return failed(reterr, what, why, words_of("%s", ""));
 }
 
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
@@ -286,7 +286,8 @@ static int read_label(const char **ret_label, const char *value, failure *reterr
     while (*at != '\0') {
         at += utf8_next(&character, at);
         if (character == UTF8_BROKEN)
-            return value_failed(reterr, words_of("--metrics-name: the text is not UTF-8"));
+            return value_failed(reterr, words_of("--metrics-name: the text is not UTF-8"),
+                                words_of("Prometheus reads nothing else"));
     }
     *ret_label = value;
     return 0;
@@ -332,11 +333,13 @@ static int read_value(const char **ret_value, const char *value, failure *reterr
 
     if (size > BOWLINE_ANNOUNCEMENT_MAX)
         return value_failed(
-            reterr, words_of("--value: the text has more than %d bytes", BOWLINE_ANNOUNCEMENT_MAX));
+            reterr, words_of("--value: the text has more than %d bytes", BOWLINE_ANNOUNCEMENT_MAX),
+            words_of("observers get a short text, such as an address"));
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)
             return value_failed(
-                reterr, words_of("--value: the text has a control character, such as a new line"));
+                reterr, words_of("--value: the text has a control character, such as a new line"),
+                words_of("observers see it as one line"));
     *ret_value = value;
     return 0;
 }
@@ -370,9 +373,11 @@ static int read_permits(share *ret_share, const char *value, failure *reterr)
         return fail_modes(reterr);
     if (permits < 1 || permits > BOWLINE_PERMITS_MAX || limit < permits ||
         limit > BOWLINE_LIMIT_MAX)
-        return value_failed(reterr, words_of("--permits %s: not K/N, with K from 1 to %d and N "
-                                             "from K to %d",
-                                             value, BOWLINE_PERMITS_MAX, BOWLINE_LIMIT_MAX));
+        return value_failed(reterr,
+                            words_of("--permits %s: not K/N, with K from 1 to %d and N "
+                                     "from K to %d",
+                                     value, BOWLINE_PERMITS_MAX, BOWLINE_LIMIT_MAX),
+                            words_of("1/4 is one of four permits: four may run at a time"));
     *ret_share =
         (share){ .mode = BOWLINE_PERMITS, .permits = (uint32_t)permits, .limit = (uint32_t)limit };
     return 0;
@@ -383,7 +388,8 @@ static int add_name(more_names *others, const char *name, failure *reterr)
     if (options_check_name(name, "run", reterr) < 0)
         return -1;
     if (others->count == OTHERS_MAX)
-        return value_failed(reterr, words_of("--and is there more than %d times", OTHERS_MAX));
+        return value_failed(reterr, words_of("--and is there more than %d times", OTHERS_MAX),
+                            words_of("one acquire has at most %d names", OTHERS_MAX + 1));
     others->names[others->count++] = name;
     return 0;
 }
@@ -480,8 +486,6 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
         if (t->rows[row].id == OPTION_HELP)
             return 0;
         if (store(ret_options, t->rows[row].id, optarg, reterr) < 0) {
-            if (reterr->why.text[0] == '\0')
-                reterr->why = words_of("usage: %s", t->usage);
             reterr->hint = words_of("type: bowline help %s", t->command);
             return -1;
         }

@@ -5,6 +5,8 @@
 #include "file_users.h"
 #include "tests/lib/suite.h"
 
+#include <dlfcn.h>
+
 FIXTURE(begin, end)
 
 /* The users of `letters` ask for: "x" an exclusive hold, "s" a shared one, "p" the only permit. */
@@ -139,4 +141,76 @@ TEST_OF(removed_file_of_a_share_keeps_out_a_writer, &shared, &shared_path)
     assert_int_equal(once(2), BOWLINE_BUSY);
     leave(1);
     assert_int_equal(once(2), BOWLINE_OK);
+}
+
+/* ---- the kernel's list of locks -------------------------------------------------------------- */
+
+/* How often the next passes over /proc/locks have the locks of the lock file: "2011" is twice, not
+ * at all, and then once. */
+static const char *passes  = "";
+static unsigned    watched = 0; /* passes since then */
+static ino_t       lock_file;
+
+/* Copies the list, and returns that as the file. */
+static FILE *list_with(FILE *list, unsigned times)
+{
+    FILE         *copy = tmpfile();
+    char          line[256];
+    unsigned long inode;
+
+    assert_non_null(copy);
+    while (fgets(line, sizeof line, list) != NULL) {
+        bool is_ours =
+            sscanf(line, "%*d: %*s %*s %*s %*d %*x:%*x:%lu", &inode) == 1 && inode == lock_file;
+        for (unsigned i = 0; i < (is_ours ? times : 1); i++)
+            assert_true(fputs(line, copy) >= 0);
+    }
+    (void)fclose(list);
+    rewind(copy);
+    return copy;
+}
+
+FILE *fopen(const char *restrict name_of, const char *restrict mode)
+{
+    FILE *(*real)(const char *, const char *) = NULL;
+    void *found                               = dlsym(RTLD_NEXT, "fopen");
+
+    memcpy(&real, &found, sizeof real);
+    FILE *file = real(name_of, mode);
+    if (file == NULL || strcmp(name_of, "/proc/locks") != 0 || *passes == '\0')
+        return file;
+    watched++;
+    return list_with(file, (unsigned)(*passes++ - '0'));
+}
+
+static void expect_one_sharer(const char *in_passes, unsigned count)
+{
+    bowline_holder all[3] = { { .size = sizeof all[0] } };
+
+    passes  = in_passes;
+    watched = 0;
+    assert_int_equal(bowline_holders(users[3].client, lock_name, all, 3, &error), 1);
+    assert_int_equal(all[0].pid, getpid());
+    assert_int_equal(all[0].foreign, 0);
+    assert_string_equal(all[0].note, "");
+    assert_int_equal(watched, count);
+}
+
+/* The kernel may write a line twice, or leave one out, when another lock comes or goes meanwhile. */
+TEST_OF(list_that_changes_is_read_until_two_passes_agree, &name, &path)
+{
+    struct stat st;
+
+    ask("s");
+    (void)takes(0);
+    int fd = open_in(((const kind *)*state)->leaf);
+    assert_int_equal(fstat(fd, &st), 0);
+    (void)close(fd);
+    lock_file = st.st_ino;
+    expect_one_sharer("11", 2);
+    expect_one_sharer("211", 3);
+    expect_one_sharer("011", 3);
+    expect_one_sharer("121011", 6);
+    passes = "";
+    leave(0);
 }

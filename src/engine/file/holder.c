@@ -22,6 +22,7 @@ enum {
     USERS_SIZE  = 2048,
     WAITING_MAX = 1000, /* counted, at most: each costs a system call */
     SHARERS_MAX = 1000,
+    PASSES_MAX  = 8, /* over the list of all file locks */
     STAT_SIZE   = 512,
 };
 
@@ -191,34 +192,43 @@ static pid_t find_flock_pid(const bwl_file *file)
     return found != 0 ? found : taker;
 }
 
-void bwl_file_flocks_read(bwl_file_flocks *ret_flocks)
+static void add_flocks(bwl_file_flocks *flocks, size_t *room)
 {
     FILE         *locks = fopen("/proc/locks", "re");
     char          line[256];
     char          kind[16];
     unsigned long inode;
-    size_t        room = 0;
 
-    *ret_flocks = (bwl_file_flocks){ .is_known = locks != NULL };
-    while (ret_flocks->is_known && fgets(line, sizeof line, locks) != NULL) {
+    flocks->is_known = flocks->is_known && locks != NULL;
+    while (flocks->is_known && fgets(line, sizeof line, locks) != NULL) {
         const char *text = strstr(line, ": ");
         if (text == NULL || strncmp(text, ": ->", 4) == 0 ||
             sscanf(text, ": %15s %*s %*s %*d %*x:%*x:%lu", kind, &inode) != 2 ||
             strcmp(kind, "FLOCK") != 0)
             continue;
-        if (ret_flocks->count == room) {
-            room          = room == 0 ? 64 : 2 * room;
-            ino_t *inodes = realloc(ret_flocks->inodes, room * sizeof *inodes);
+        if (flocks->count == *room) {
+            *room         = *room == 0 ? 64 : 2 * *room;
+            ino_t *inodes = realloc(flocks->inodes, *room * sizeof *inodes);
             if (inodes == NULL) {
-                ret_flocks->is_known = false;
+                flocks->is_known = false;
                 break;
             }
-            ret_flocks->inodes = inodes;
+            flocks->inodes = inodes;
         }
-        ret_flocks->inodes[ret_flocks->count++] = inode;
+        flocks->inodes[flocks->count++] = inode;
     }
     if (locks != NULL)
         (void)fclose(locks); /* was read only */
+}
+
+/* In two passes: one alone may have left out a lock (see read_takers). */
+void bwl_file_flocks_read(bwl_file_flocks *ret_flocks)
+{
+    size_t room = 0;
+
+    *ret_flocks = (bwl_file_flocks){ .is_known = true };
+    add_flocks(ret_flocks, &room);
+    add_flocks(ret_flocks, &room);
 }
 
 void bwl_file_flocks_free(bwl_file_flocks *flocks)
@@ -403,25 +413,45 @@ typedef struct sharers {
     size_t         count;
     size_t         takers;              /* processes that took a shared flock of the file */
     pid_t          pids[SHARERS_MAX];   /* of these; 0: it is described already */
+    pid_t          before[SHARERS_MAX]; /* in an earlier pass over the kernel's list */
     bwl_file_owner owners[SHARERS_MAX]; /* of the nodes */
     bwl_holder     all[SHARERS_MAX];
 } sharers;
 
 /* False: the flock is exclusive. */
+static bool pass_over_takers(sharers *s, const identity *id)
+{
+    FILE *locks     = fopen("/proc/locks", "re");
+    bool  is_shared = true;
+    pid_t pid;
+
+    s->takers = 0;
+    while (locks != NULL && s->takers < SHARERS_MAX && next_flock(locks, id, &pid, &is_shared))
+        s->pids[s->takers++] = pid;
+    if (locks != NULL)
+        (void)fclose(locks); /* was read only */
+    return s->takers == 0 || is_shared;
+}
+
+/* The kernel writes its list a page at a time, by the number of the line: when another lock comes
+ * or goes in between, a line is there twice or not at all.  So two passes must agree. */
 static bool read_takers(sharers *s, const bwl_file *flocked)
 {
-    FILE    *locks     = flocked->fd >= 0 ? fopen("/proc/locks", "re") : NULL;
-    bool     is_shared = true;
-    pid_t    pid;
+    size_t   before = SIZE_MAX;
+    bool     shares = true;
     identity id;
 
-    if (locks == NULL)
+    if (flocked->fd < 0)
         return true;
     id = identify(flocked);
-    while (s->takers < SHARERS_MAX && next_flock(locks, &id, &pid, &is_shared))
-        s->pids[s->takers++] = pid;
-    (void)fclose(locks); /* was read only */
-    return s->takers == 0 || is_shared;
+    for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
+        shares = pass_over_takers(s, &id);
+        if (s->takers == before && memcmp(s->pids, s->before, before * sizeof *s->pids) == 0)
+            break;
+        before = s->takers;
+        memcpy(s->before, s->pids, before * sizeof *s->pids);
+    }
+    return shares;
 }
 
 /* A process that took a flock, each once; of any process if `pid` is 0. */

@@ -227,6 +227,7 @@ valgrind:
 coverage:
 	$(call setup,build-coverage)
 	$(call compile,build-coverage)
+	@find build-coverage -name '*.gcda' -delete
 	$(call run-tests,build-coverage,$(RUNNING_SUITES) lab,--timeout-multiplier 5)
 	@mkdir -p build-coverage/report
 	@gcovr --root . --object-directory build-coverage --filter src/ --filter cli/ --filter lab/ \

@@ -9,7 +9,7 @@ from own_directory import own_directory
 from own_redis import LIMIT, wait_for
 
 SLOTS = 16384
-OPTIONS = ["--save", "", "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000"]
+OPTIONS = ["--save", "", "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-node-timeout", "60000"]
 OPTIONS += ["--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--appendfsync", "always"]
 # On a machine that stands still a primary is taken for dead, and its replica must not become another one.
 OPTIONS += ["--cluster-replica-no-failover", "yes"]
@@ -57,6 +57,8 @@ def cluster_nodes():
             wait_for("a replica", lambda: nodes[3].cli("cluster", "replicate", first) == "OK")
             wait_for("its data", lambda: "master_link_status:up" in nodes[3].cli("info", "replication"))
             wait_for("the cluster", lambda: all(is_whole(node, nodes) for node in nodes))
+            for node in nodes:  # until then a node forgets a meet that takes longer
+                assert node.cli("config", "set", "cluster-node-timeout", "1000") == "OK"
             yield nodes
         finally:
             for node in nodes:

@@ -39,6 +39,8 @@ TOO_MUCH = [
     ("33:16", "at most 30 texts", GOOD + "".join(f'  GET key -> = "t{i}" ? gone\n' for i in range(31))),
     ("3:1598", "too long: 250 operations", GOOD + "  GET key -> " + " or ".join(map(str, range(246))) + " ? gone\n"),
     ("21:6", "at most 20 lines of lab:", "lab: rounds 1\n" * 21 + GOOD),
+    ("1:1", "or acquire:, not " + "x" * 30 + "\n", "x" * 40 + " 5\n" + GOOD),
+    ("4:1", "expected acquire:, but the file ends here", "\n\nrelease: DEL key\n"),
     ("1:726", "too many settings", "lab: " + "rounds 1 " * 81 + "\n" + GOOD),
 ]
 
@@ -47,6 +49,27 @@ TOO_MUCH = [
 def test_a_wrong_file_is_refused_where_it_is_wrong(lab, where, what, text):
     said = lab.refuses("try", lab.write("wrong.lock", text))
     assert f"wrong.lock:{where}: " in said and what in said, said
+
+
+RIGHT = [
+    GOOD.replace("\n", "\r\n"),
+    "#\n##  of an article \t\n# zh 文章\n# zh again\n# more\n\t" + GOOD + "# the end",
+    "acquire:SETNX key token->1?held:busy\nrelease:DEL key",
+    "wait 0ms\ntoken uuid # as theirs\n\n\nunit s\ntrust whole\ntries 3\n" + GOOD,
+    GOOD + "  a = GET key\n  a = GET key\n  GET key -> = a ? gone | = \"5\" or = \"x\" ? released : next\n",
+    GOOD + "  a = 1 + lease - 5 + now\n  b = lease\n  SET key a EXAT a\n  SET key 1 PX lease - 10ms + 5\n",
+    GOOD + "  PUBLISH \"freed\" key\n  GET key -> error or down ? gone\n  GET key -> down ? gone\n  GET key -> sleep 1ms\n",
+    GOOD + "  GET key -> 1 ? go one : go two\n  two: GET key -> retry 2\n  one: GET key -> next\n",
+    GOOD + "  averylonglabel: GET key -> -1 ? go averylonglabel\n  lock: GET key -> nil ? gone | 1 ? retry 2, sleep 5ms : go lock\n",
+    "release: DEL key\nrenew: PEXPIRE key lease -> 1 ? held : gone\n" + GOOD.split("\n")[0],
+]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_a_file_may_be_written_in_several_ways(lab, text):
+    (lab.root / "right.lock").write_bytes(text.encode())
+    said = lab("try", "right.lock", "--slow", "0", "--crash", "0", "--loss", "0", "--quiet")
+    assert said.returncode in (0, 1) and said.stderr == "", said.stderr
 
 
 def test_a_time_of_its_own_keeps_the_lease_of_the_file(lab):

@@ -199,7 +199,8 @@ static void expect_one_sharer(const char *in_passes, unsigned count)
 /* The kernel may write a line twice, or leave one out, when another lock comes or goes meanwhile. */
 TEST_OF(list_that_changes_is_read_until_two_passes_agree, &name, &path)
 {
-    struct stat st;
+    struct stat    st;
+    bowline_holder holder = { .size = sizeof holder };
 
     ask("s");
     (void)takes(0);
@@ -211,6 +212,15 @@ TEST_OF(list_that_changes_is_read_until_two_passes_agree, &name, &path)
     expect_one_sharer("211", 3);
     expect_one_sharer("011", 3);
     expect_one_sharer("121011", 6);
+    passes = "";
+    leave(0);
+    ask("x");
+    (void)takes(0);
+    watched = 0;
+    passes  = "001";
+    assert_int_equal(bowline_who(users[3].client, lock_name, &holder, &error), BOWLINE_OK);
+    assert_int_equal(holder.pid, getpid());
+    assert_int_equal(watched, 3);
     passes = "";
     leave(0);
 }

@@ -23,6 +23,7 @@ enum {
     WAITING_MAX = 1000, /* counted, at most: each costs a system call */
     SHARERS_MAX = 1000,
     PASSES_MAX  = 8, /* over the list of all file locks */
+    MISSED_MAX  = 3, /* passes that leave out the same line */
     STAT_SIZE   = 512,
 };
 
@@ -120,13 +121,17 @@ static bool find_flock(FILE *locks, const identity *id, pid_t *ret_pid)
 }
 
 /* The pid that took the flock; 0: none in this pid namespace.  That process may have ended, and its
- * pid may be in use again. */
+ * pid may be in use again.  One pass over the list may leave out a line (see read_takers). */
 static pid_t flock_taker(const identity *id)
 {
-    FILE *locks = fopen("/proc/locks", "re");
-    pid_t taker;
+    pid_t taker = 0;
+    bool  found = false;
 
-    return locks != NULL && find_flock(locks, id, &taker) ? taker : 0;
+    for (unsigned pass = 0; pass < MISSED_MAX && !found; pass++) {
+        FILE *locks = fopen("/proc/locks", "re");
+        found       = locks != NULL && find_flock(locks, id, &taker);
+    }
+    return found ? taker : 0;
 }
 
 typedef enum visibility { HIDDEN, HAS_NO_FLOCK, HAS_FLOCK } visibility;

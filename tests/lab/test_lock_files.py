@@ -58,9 +58,9 @@ RIGHT = [
     "wait 0ms\ntoken uuid # as theirs\n\n\nunit s\ntrust whole\ntries 3\n" + GOOD,
     GOOD + "  a = GET key\n  a = GET key\n  GET key -> = a ? gone | = \"5\" or = \"x\" ? released : next\n",
     GOOD + "  a = 1 + lease - 5 + now\n  b = lease\n  SET key a EXAT a\n  SET key 1 PX lease - 10ms + 5\n",
-    GOOD + "  PUBLISH \"freed\" key\n  GET key -> error or down ? gone\n  GET key -> down ? gone\n  GET key -> sleep 1ms\n",
+    GOOD + "  PUBLISH \"freed\" key\n  GET key -> error or down ? gone\n  GET key -> down ? gone\n",
     GOOD + "  GET key -> 1 ? go one : go two\n  two: GET key -> retry 2\n  one: GET key -> next\n",
-    GOOD + "  averylonglabel: GET key -> -1 ? go averylonglabel\n  lock: GET key -> nil ? gone | 1 ? retry 2, sleep 5ms : go lock\n",
+    GOOD + "  averylonglabel: GET key -> -1 ? go averylonglabel\n  lock: GET key -> nil ? gone | 1 ? retry 2, released : go lock\n",
     "release: DEL key\nrenew: PEXPIRE key lease -> 1 ? held : gone\n" + GOOD.split("\n")[0],
 ]
 

@@ -196,7 +196,7 @@ static void expect_one_sharer(const char *in_passes, unsigned count)
     assert_int_equal(watched, count);
 }
 
-/* The kernel may write a line twice, or leave one out, when another lock comes or goes meanwhile. */
+/* The kernel may write a line twice, or leave one out, while other locks come and go. */
 TEST_OF(list_that_changes_is_read_until_two_passes_agree, &name, &path)
 {
     struct stat    st;

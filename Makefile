@@ -224,6 +224,7 @@ valgrind:
 	$(call compile,build-valgrind)
 	$(call run-tests,build-valgrind,unit,--setup valgrind,testlog-valgrind)
 
+# It begins without the data of an earlier run: a program that was compiled again complains about them.
 coverage:
 	$(call setup,build-coverage)
 	$(call compile,build-coverage)

@@ -57,7 +57,7 @@ def cluster_nodes():
             wait_for("a replica", lambda: nodes[3].cli("cluster", "replicate", first) == "OK")
             wait_for("its data", lambda: "master_link_status:up" in nodes[3].cli("info", "replication"))
             wait_for("the cluster", lambda: all(is_whole(node, nodes) for node in nodes))
-            for node in nodes:  # until then a node forgets a meet that takes longer
+            for node in nodes:  # short only now: a node forgets a meet that takes longer
                 assert node.cli("config", "set", "cluster-node-timeout", "1000") == "OK"
             yield nodes
         finally:

@@ -462,7 +462,8 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
 int options_parse(run_options *ret_options, const option_table *t, int argc, char **argv,
                   failure *reterr)
 {
-    getopt_input input = getopt_input_of(t);
+    static const char help[] = "type: bowline help"; /* of another command */
+    getopt_input      input  = getopt_input_of(t);
 
     *ret_options = (run_options){
         .name          = "",
@@ -486,7 +487,9 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
         if (t->rows[row].id == OPTION_HELP)
             return 0;
         if (store(ret_options, t->rows[row].id, optarg, reterr) < 0) {
-            reterr->hint = words_of("type: bowline help %s", t->command);
+            if (reterr->hint.text[0] == '\0' ||
+                strncmp(reterr->hint.text, help, sizeof help - 1) == 0)
+                reterr->hint = words_of("type: bowline help %s", t->command);
             return -1;
         }
     }

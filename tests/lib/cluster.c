@@ -84,8 +84,8 @@ static void make_replica(cluster *c, unsigned node, unsigned of)
                 server_comes_to(c->nodes[node], "OK", question));
 }
 
-/* A node forgets a CLUSTER MEET that has not ended within the timeout, which is short only from
- * then on. */
+/* A node forgets a CLUSTER MEET that has not ended within the node timeout, which is therefore long
+ * until all have joined. */
 static void join_nodes(cluster *c)
 {
     /* Every pair of nodes is joined here: gossip would take longer. */
@@ -98,6 +98,10 @@ static void join_nodes(cluster *c)
     for (unsigned i = CLUSTER_PRIMARIES; i < c->count; i++)
         assert_true(server_comes_to(c->nodes[i], "master_link_status:up", "INFO replication"));
     assert_true(cluster_comes_to(c, "ok"));
+}
+
+static void make_impatient(cluster *c)
+{
     for (unsigned i = 0; i < c->count; i++)
         must_ok(c->nodes[i], "CONFIG SET cluster-node-timeout %d", NODE_TIMEOUT_MS);
 }
@@ -132,7 +136,7 @@ const char *cluster_protocol(void)
     return server_is_new() ? "queue" : "token";
 }
 
-cluster *cluster_start(bool has_replicas)
+static cluster *start_plain(bool has_replicas)
 {
     cluster *c = new_cluster();
 
@@ -141,6 +145,19 @@ cluster *cluster_start(bool has_replicas)
                    c->nodes[0]->port, c->nodes[1]->port, c->nodes[2]->port);
     (void)snprintf(c->token_url, sizeof c->token_url, "%s?protocol=token", c->url);
     return c;
+}
+
+cluster *cluster_start(bool has_replicas)
+{
+    cluster *c = start_plain(has_replicas);
+
+    make_impatient(c);
+    return c;
+}
+
+cluster *cluster_start_patient(void)
+{
+    return start_plain(false);
 }
 
 cluster *cluster_start_tls(void)
@@ -155,6 +172,7 @@ cluster *cluster_start_tls(void)
     }
     certs_make(c->authority->directory, &far_one);
     start(c, CLUSTER_PRIMARIES);
+    make_impatient(c);
     (void)snprintf(c->url, sizeof c->url, "rediss+cluster://127.0.0.1:%d?ca=%s/ca.pem", c->tls_port,
                    c->authority->directory);
     (void)snprintf(c->token_url, sizeof c->token_url, "%s&protocol=token", c->url);

@@ -25,8 +25,10 @@ void cluster_queue_needed(void);
 /* "queue", or "token" before Redis 7.0: for a test that is about neither. */
 const char *cluster_protocol(void);
 
-/* Starts it, and waits until every node reports the state ok.  Free with cluster_stop. */
+/* Starts it, and waits until every node reports the state ok.  A node that is silent for a second
+ * is down; patient: for a minute, for tests that stop no node.  Free with cluster_stop. */
 cluster *cluster_start(bool has_replicas);
+cluster *cluster_start_patient(void);
 void     cluster_stop(cluster *c); /* also NULL */
 
 /* Without replicas, with TLS for clients and between nodes; the url is rediss+cluster:// of the

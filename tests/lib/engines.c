@@ -102,15 +102,6 @@ static bool is_on_server(const engine *e)
            strcmp(e->name, "token") == 0 || strcmp(e->name, "redlock") == 0;
 }
 
-/* No case stops a node: one that gets no CPU for a second is not down. */
-static void start_cluster(void)
-{
-    world.cluster = cluster_start(false);
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        assert_string_equal(
-            server_ask(world.cluster->nodes[i], "CONFIG SET cluster-node-timeout 60000"), "OK");
-}
-
 static void start_more_servers(void)
 {
     for (unsigned i = 0; i < MORE_SERVERS; i++)
@@ -170,7 +161,7 @@ static void run_case(void **state)
     if (is_on_cluster(r->engine))
         cluster_queue_needed();
     if (is_on_cluster(r->engine) && world.cluster == NULL)
-        start_cluster();
+        world.cluster = cluster_start_patient();
     if (strcmp(r->engine->name, "rediss") == 0 && world.server->tls_port == 0)
         skip_because("the server has no TLS");
     int status = bowline_open(&client, BOWLINE_OPTIONS(.url = engine_url(r->engine, NULL)), NULL);
@@ -184,7 +175,7 @@ static void run_case(void **state)
     world.clients_count = 0;
     r->body(&e);
     while (world.clients_count > 0) {
-        /* A majority ends a release, and bowline_close gives up the third server after 200 ms. */
+        /* A majority ends a release, and bowline_close gives up on the third server in 200 ms. */
         if (strcmp(r->engine->name, "redlock") == 0)
             inside_await_replies(world.clients[0]);
         engine_close(world.clients[0]);

@@ -22,8 +22,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINKS = 3
-# How long, in seconds, for a reply that the model has given: the longest stall of a busy machine. A difference that
-# is known is made shorter with less.
+# Seconds to wait for a reply that the model has given: longer than any stall of a busy machine. Less is enough while a
+# known difference is made shorter.
 PATIENCE, LESS_PATIENCE = 10, 0.5
 
 # What two servers cannot have in common.

@@ -23,7 +23,7 @@ enum {
     WAITING_MAX = 1000, /* counted, at most: each costs a system call */
     SHARERS_MAX = 1000,
     PASSES_MAX  = 8, /* over the list of all file locks */
-    MISSED_MAX  = 3, /* passes that leave out the same line */
+    MISSED_MAX  = 3, /* passes, until one has a line of the file */
     STAT_SIZE   = 512,
 };
 
@@ -438,8 +438,9 @@ static bool pass_over_takers(sharers *s, const identity *id)
     return s->takers == 0 || is_shared;
 }
 
-/* The kernel writes its list a page at a time, by the number of the line: when another lock comes
- * or goes in between, a line is there twice or not at all.  So two passes must agree. */
+/* The kernel writes its list a part at a time, by the number of the line: when another lock comes
+ * or goes in between, a line is there twice or not at all.  So two passes must agree; if none of
+ * PASSES_MAX agrees with the one before, the last one counts. */
 static bool read_takers(sharers *s, const bwl_file *flocked)
 {
     size_t   before = SIZE_MAX;

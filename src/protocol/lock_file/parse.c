@@ -239,7 +239,7 @@ static bool take_file(bwl_parser *p)
     while (bwl_parse_is_at(p, BWL_LT_LINE))
         bwl_lock_scan_next(&p->scan);
     while (!(bwl_parse_is_label(p) && !bwl_lock_scan_is(&p->scan, "lab"))) {
-        if (!take_setting(p))
+        if (bwl_parse_lacks_colon(p) || !take_setting(p))
             return false;
         while (bwl_parse_is_at(p, BWL_LT_LINE))
             bwl_lock_scan_next(&p->scan);

@@ -197,10 +197,6 @@ static bool take_step(bwl_parser *p, uint8_t *ret_call)
     bwl_lock_op *op;
 
     *ret_call = BWL_LOCK_FILE_NO_SECTION;
-    if (bwl_parse_find(p, section_names, BWL_SECTIONS_COUNT) < BWL_SECTIONS_COUNT) {
-        bwl_lock_scan_next(&p->scan);
-        return bwl_parse_expected(p, ":");
-    }
     if (!p->falls)
         return bwl_lock_scan_fail(&p->scan, &p->scan.token, "nothing leads to this step");
     if (bwl_parse_is_command(p))
@@ -354,10 +350,21 @@ static bool take_label(bwl_parser *p)
     return true;
 }
 
+bool bwl_parse_lacks_colon(bwl_parser *p)
+{
+    if (bwl_parse_find(p, section_names, BWL_SECTIONS_COUNT) == BWL_SECTIONS_COUNT ||
+        bwl_parse_is_label(p) || is_assignment(p))
+        return false;
+    bwl_lock_scan_next(&p->scan);
+    return !bwl_parse_expected(p, ":");
+}
+
 static bool take_statement(bwl_parser *p)
 {
     uint8_t call;
 
+    if (bwl_parse_lacks_colon(p))
+        return false;
     if (bwl_parse_is_label(p) && !take_label(p))
         return false;
     if (!take_step(p, &call))

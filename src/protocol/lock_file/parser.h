@@ -73,4 +73,7 @@ bool bwl_parse_take_command(bwl_parser *p, uint8_t *ret_at);
 /* ---- sections -------------------------------------------------------------------------------- */
 
 bool bwl_parse_is_label(const bwl_parser *p);
+
+/* The name of a section without its colon: reports that. */
+bool bwl_parse_lacks_colon(bwl_parser *p);
 bool bwl_parse_take_section(bwl_parser *p);

@@ -153,8 +153,10 @@ static int take_time(settings *s, const char *key, const char *value, words wher
         to = &s->max_hold_ms;
     else if (strcmp(key, "kill-after") == 0)
         to = &s->kill_after_ms;
-    if (options_time(to, key, what.text, value, reterr) < 0)
+    if (options_time(to, key, what.text, value, reterr) < 0) {
+        reterr->hint = words_of("type: bowline help %s", run_table.command);
         return -1;
+    }
     if (to == &s->wait_ms)
         s->wait_is_default = false;
     s->lease_ms = (uint32_t)lease_ms;

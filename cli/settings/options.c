@@ -207,11 +207,11 @@ int options_time(int64_t *ret_ms, const char *key, const char *where, const char
         return 0;
     }
     if (bowline_duration_parse(&ms, text, &error) < 0)
-        return options_fail(&run_table, reterr,
+        return value_failed(reterr,
                             words_of("%s: \"%s\" is not a time", where, url_shown(text).text),
                             words_of("a time has a unit: 500ms, 30s, 5m, 2h, 1d, 1m30s"));
     if (ms < limits[i].min_ms || ms > limits[i].max_ms)
-        return options_fail(&run_table, reterr, words_of("%s: %s is out of range", where, text),
+        return value_failed(reterr, words_of("%s: %s is out of range", where, text),
                             words_of("it is from %s to %s",
                                      words_of_duration(limits[i].min_ms).text,
                                      words_of_duration(limits[i].max_ms).text));
@@ -226,8 +226,8 @@ static int read_number(int *ret_number, const char *where, const char *value, in
     int    number = digits > 0 && digits <= 9 && value[digits] == '\0' ? atoi(value) : max + 1;
 
     if (number > max)
-        return options_fail(
-            &run_table, reterr,
+        return value_failed(
+            reterr,
             words_of("%s: \"%s\" is not a number from 0 to %d", where, url_shown(value).text, max),
             words_of("%s", ""));
     *ret_number = number;
@@ -254,8 +254,7 @@ static int read_pid(int *ret_pid, const char *value, failure *reterr)
         return -1;
     if (*ret_pid > 0)
         return 0;
-    return options_fail(&run_table, reterr,
-                        words_of("--for: %d is no process to wait for", *ret_pid),
+    return value_failed(reterr, words_of("--for: %d is no process to wait for", *ret_pid),
                         words_of("in a shell, $$ is its own number: --for $$"));
 }
 
@@ -273,7 +272,7 @@ static int read_choice(const char *where, const char *what, const char *value,
             known = words_of("%s, %s", known.text, choices[i]);
     }
     words prefix = words_of("%s ", where);
-    return options_fail(&run_table, reterr,
+    return value_failed(reterr,
                         words_of("%s: there is no %s \"%s\"", where, what, url_shown(value).text),
                         say_suggestion(value, choices, prefix.text, known.text));
 }
@@ -346,7 +345,7 @@ static int read_value(const char **ret_value, const char *value, failure *reterr
 
 static int fail_modes(failure *reterr)
 {
-    return options_fail(&run_table, reterr, words_of("-s and --permits exclude each other"),
+    return value_failed(reterr, words_of("-s and --permits exclude each other"),
                         words_of("-s has no limit: give --permits alone, so that at most N run at "
                                  "a time, or -s alone"));
 }
@@ -462,8 +461,7 @@ static int store(run_options *o, option_id id, const char *value, failure *reter
 int options_parse(run_options *ret_options, const option_table *t, int argc, char **argv,
                   failure *reterr)
 {
-    static const char help[] = "type: bowline help"; /* of another command */
-    getopt_input      input  = getopt_input_of(t);
+    getopt_input input = getopt_input_of(t);
 
     *ret_options = (run_options){
         .name          = "",
@@ -487,8 +485,7 @@ int options_parse(run_options *ret_options, const option_table *t, int argc, cha
         if (t->rows[row].id == OPTION_HELP)
             return 0;
         if (store(ret_options, t->rows[row].id, optarg, reterr) < 0) {
-            if (reterr->hint.text[0] == '\0' ||
-                strncmp(reterr->hint.text, help, sizeof help - 1) == 0)
+            if (reterr->hint.text[0] == '\0')
                 reterr->hint = words_of("type: bowline help %s", t->command);
             return -1;
         }

@@ -191,7 +191,8 @@ void options_write(const option_table *t, bool with_details);
 extern const option_table run_table;
 extern const option_table elect_table;
 
-/* Reads a time: `key` is "wait", "lease", "max-hold", "kill-after", "every" or "period". */
+/* Reads a time: `key` is "wait", "lease", "max-hold", "kill-after", "every" or "period".  An error
+ * says nothing of what to type: the caller adds that. */
 int options_time(int64_t *ret_ms, const char *key, const char *where, const char *text,
                  failure *reterr);
 
